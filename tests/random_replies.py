@@ -308,10 +308,15 @@ class RandomReply:
         mixed = self._chance(0.35)
         heads = [self._pick(HEADINGS) if mixed else same for _ in self._order]
         made = [self._filled(head, i) for head, i in zip(heads, self._order, strict=True)]
-        if "{" not in heads[0]:
-            # The first heading must name its image, or nobody could say which comes first.
-            made[0] = f"Image {self._order[0]}:"
+        for place, head in enumerate(heads):
+            # A heading without a name needs scores before it, or nobody could say whose they are.
+            silent = place == 0 or not self._says_anything(self._order[place - 1])
+            if "{" not in head and silent:
+                made[place] = f"Image {self._order[place]}:"
         return made
+
+    def _says_anything(self, i: int) -> bool:
+        return any((i, key) in self.scores for key in KEYS)
 
     # --- Lists, lines, sentences ---
 

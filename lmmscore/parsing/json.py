@@ -354,11 +354,13 @@ def _notes(tree: Tree, image: int | None, names: Names) -> Iterator[Note]:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What heads a JSON text: the image named last before it, and its caption."""
+    """What heads a JSON text or a table: the image named last before it, and its caption."""
 
     position: int | None
     verdict: bool
     caption: str = ""
+    label: str = ""
+    """What stands before it on its own line."""
 
 
 def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator[Said]:
@@ -366,17 +368,19 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
     verdicts = [(each, above) for each, above in found if above.verdict]
     claims = [list(_claims(each.tree, None, names)) for each, _ in verdicts]
     ordered = _in_order(verdicts, claims, names)
+    labelled = _by_label(verdicts, claims, names)
     for unit, ((each, above), said) in enumerate(zip(verdicts, claims, strict=True)):
         notes: tuple[str, ...] = ()
         if each.mended:
             notes = ("JSON mended: " + ", ".join(each.mended),)
 
         # n images numbered from 0 to n-1 can only be meant one way.
-        if names.n > 1 and {claim.position for claim in said} == set(range(names.n)):
+        from_zero = {claim.position for claim in said} == set(range(names.n))
+        if names.n > 1 and from_zero and not _names_image(each.tree, names.n, names):
             said = [replace(claim, position=(claim.position or 0) + 1) for claim in said]
             notes += ("images counted from 0",)
 
-        placed = ordered.get(unit, above.position)
+        placed = labelled.get(unit, ordered.get(unit, above.position))
         for claim in said:
             position = placed if claim.position is None else claim.position
             if position is not None or names.n == 1:
@@ -410,11 +414,43 @@ def _in_order(
         keys = {claim.key for claim in claims[unit]}
 
         twice = len(keys) < len(claims[unit])
-        labelled = _may_name_an_image(json_text.tree, names)
+        labelled = bool(above.label) or _may_name_an_image(json_text.tree, names)
         if named != {None} or twice or labelled or above.position is not None:
             return {}
 
     return {unit: position for position, unit in enumerate(scoring, 1)}
+
+
+def _by_label(
+    verdicts: Sequence[tuple[JsonText, Above]], claims: Sequence[list[_JsonClaim]], names: Names
+) -> dict[int, int]:
+    """Return the images of objects that stand behind a bare number or letter: `2: {"S_acc": 6}`."""
+    if names.n < 2:
+        return {}
+
+    made: dict[int, int] = {}
+    for unit, (_, above) in enumerate(verdicts):
+        if not claims[unit]:
+            continue
+
+        position = names.image_labelled(above.label) if above.label else None
+        several = names.only is not None or len({claim.key for claim in claims[unit]}) > 1
+        if position is None or not several or not 1 <= position <= names.n:
+            # A number before an object about one factor may count the factors.
+            return {}
+
+        made[unit] = position
+
+    return made if len(set(made.values())) == len(made) else {}
+
+
+def _names_image(tree: Tree, position: int, names: Names) -> bool:
+    """Tell whether an object names an image anywhere, with scores or without."""
+    return any(
+        names.image_labelled(_spaced(key)) == position
+        or (isinstance(node, Tree) and _names_image(node, position, names))
+        for key, node in tree.pairs
+    )
 
 
 def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]:

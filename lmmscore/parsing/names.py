@@ -104,11 +104,14 @@ _MORE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_GETS_A_NUMBER = re.compile(
+    r"[ ]*(?:[=–—-]|→|gets|scores|receives|has|earns|is)?[ ]*[(\[]?[ ]*[0-9]"
+)
 _OF_ALL = re.compile(
     r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
 )
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
-_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
 _SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
@@ -300,6 +303,9 @@ class Names:
     def _with_more(self, text: str, image: ImageName, end: int) -> ImageName:
         """Return the name with what is named together with it: `1 and 2`, `1-3`;
         but `1/4` is one."""
+        if ending := _FILE_ENDING.match(text, image.end, end):
+            return replace(image, end=ending.end())
+
         of_all = _OF_ALL.match(text, image.end, end)
         if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == self.n):
             return replace(image, end=of_all.end())
@@ -307,15 +313,23 @@ class Names:
         positions = list(image.positions)
         place = image.end
         plural = _PLURAL.search(text, image.start, image.end) is not None
+        several = text[image.start : image.end].isascii()
         while (more := _MORE.match(text, place, end)) is not None:
             if not plural and not more["noun"]:
                 break
 
             joint, number = more["joint"].lower(), int(more["number"])
+            if joint == "," and not several and not more["noun"]:
+                # "图像2, 7 (S_acc)": a comma may as well end the name.
+                break
+
             if joint in {"-", "–", "—", "to", "through", "bis"}:
                 positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
             elif joint.startswith("v") or joint == "/" or (more["noun"] and joint in {",", "、"}):
                 # "Image 2 , Image 3: 5" may leave the score of image 2 out.
+                positions.append(UNKNOWN)
+            elif more["noun"] and _GETS_A_NUMBER.match(text, more.end(), end):
+                # "Image 1 5 and Image 2 and Image 3 7", too.
                 positions.append(UNKNOWN)
             else:
                 positions.append(number)
@@ -369,8 +383,8 @@ class Names:
 _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
-    while whose plus both my s de la el der die das für en points pts where image edit images factor
-    factors assign breakdown""".split()
+    while whose plus both then my s de la el der die das für en points pts where image edit images
+    factor factors assign breakdown""".split()
 )
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
 

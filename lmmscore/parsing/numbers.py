@@ -627,13 +627,9 @@ def pairs(
     if len(names) > _MOST:
         return []
 
-    inside = [*taken, *((name.start, name.end) for name in names)]
-    numbers = [
-        number
-        for number in numbers_in(text, start, end)
-        if not any(first <= number.start < last for first, last in inside)
-    ]
-    forward = _forward(text, start, end, names)
+    inside = sorted([*taken, *((name.start, name.end) for name in names)])
+    numbers = _outside(numbers_in(text, start, end), inside)
+    forward = _forward(text, start, end, names, {number.start: number for number in numbers})
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
 
@@ -683,6 +679,21 @@ def _without_shifts(
     return kept
 
 
+def _outside(numbers: Iterator[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
+    """Return the numbers, in order, that stand in none of these stretches, which are in order."""
+    kept = []
+    at = 0
+
+    for number in numbers:
+        while at < len(spans) and spans[at][1] <= number.start:
+            at += 1
+
+        if at == len(spans) or number.start < spans[at][0]:
+            kept.append(number)
+
+    return kept
+
+
 def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(first <= place < last for first, last in spans)
 
@@ -717,8 +728,13 @@ def _ends_with_a_number(
     return False
 
 
-def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
-    """Return, by where it begins, each number that stands right behind a name."""
+def _forward(
+    text: str, start: int, end: int, names: Sequence[Name], known: dict[int, Number]
+) -> dict[int, _Claim]:
+    """Return, by where it begins, each number that stands right behind a name.
+
+    `known` are the numbers of the stretch, by where they begin.
+    """
     claims: dict[int, _Claim] = {}
     for index, name in enumerate(names):
         if _TERM.search(text, max(start, name.start - 12), name.start) or _is_barred(name):
@@ -729,7 +745,7 @@ def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int
         number = number_at(text, bracket.end(), limit) if bracket else None
         closed = _CLOSED.match(text, number.end, limit) if number else None
         if number is not None and closed is not None:
-            if limit < end and not text[closed.end() : limit].strip():
+            if limit < end and number.top is None and not text[closed.end() : limit].strip():
                 # "Accuracy (2) Quality (3)" numbers what comes next.
                 continue
 
@@ -740,7 +756,7 @@ def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int
         if joint is None:
             continue
 
-        number = number_at(text, joint.end(), limit)
+        number = known.get(joint.end()) or number_at(text, joint.end(), limit)
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
         if _MISSING_CELL.search(joint[0]):
@@ -781,7 +797,8 @@ def _backward(
             # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
             continue
 
-        enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
+        enclosed = text[number.start - 1 : number.start] in {"(", "["}
+        enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
         if enclosed and not (joint["sign"] or "")[:1].isalpha():
             continue
         if _SIGNED.match(text, name.end):

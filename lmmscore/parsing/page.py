@@ -64,7 +64,8 @@ _BARE_HEAD = re.compile(
 )
 _MOVES_ON = re.compile(
     r"""
-    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
+    \A\W*(?:and[ ])?(?:next|then|now|finally|lastly|last)\W*\Z
+      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
       |\blast[ ]but[ ]not[ ]least\b |
     \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
       (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
@@ -86,6 +87,8 @@ _MAY_BE_A_SCORE = re.compile(
 )
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
+_FAR = 3
+"""So many blank lines below a heading, what follows may be of another that is missing."""
 _MOST_NAMES = 300
 
 
@@ -119,6 +122,8 @@ class Line:
     images: list[ImageName]
     gap: bool
     """Whether a blank line stands before it."""
+    blanks: int = 0
+    """How many do."""
     parts: list[Part] = field(default_factory=list)
     section: int = 0
     positions: tuple[int, ...] | None = None
@@ -154,7 +159,9 @@ class Page:
                 continue
 
             gap = gap or newlines.count("\n") > 1
-            lines.append(self._line(start, start + len(match[0].rstrip()), gap=gap))
+            line = self._line(start, start + len(match[0].rstrip()), gap=gap)
+            line.blanks = newlines.count("\n") - 1
+            lines.append(line)
             gap = False
 
         return _one_naming(lines)
@@ -228,6 +235,10 @@ class Page:
         """Return what a line says, without bullets and numbering."""
         return self.text[line.head : line.end]
 
+    def written(self, place: int) -> int:
+        """Return where in the reply a place of the plain text was written."""
+        return self.plain.span(place, place + 1)[0]
+
     def span(self, start: int, end: int) -> Span:
         """Return the place in the reply of a stretch of the plain text."""
         return self.plain.span(start, end)
@@ -252,20 +263,37 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
     return replace(image, positions=(UNKNOWN,)) if image.by_sign else image
 
 
-def lay_out(page: Page, scored: Sequence[bool]) -> None:
-    """Find what heads each line; `scored` says of each whether a factor is given a number there."""
+def lay_out(page: Page, scores: Sequence[int]) -> None:
+    """Find what heads each line; `scores` says of each how many factors get a number there."""
     numbered = _numbers_name_images(page)
     named = any(_head_image(page, line) is not None for line in page.lines)
     state = _State()
-    for line, has_scores in zip(page.lines, scored, strict=True):
+    for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
             state.entries = True
             continue
 
+        if state.positions is not None and not state.entries and line.blanks >= _FAR:
+            state.closed()
+
+        has_scores = scores[index] > 0
+        state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
+        if page.n > 1 and (len(line.factors) > 1 or has_scores):
+            several = scores[index] > 1 or len({factor.key for factor in line.factors}) > 2
+            if _leads_on(page, line, several=several):
+                state.closed()
+
         state.scored = has_scores
         state.describe(line)
+
+
+def _stands_over_scores(page: Page, index: int, scores: Sequence[int]) -> bool:
+    """Tell whether a line opens a paragraph and scores follow right below: it may head them."""
+    if not page.lines[index].gap or scores[index] or index + 1 == len(page.lines):
+        return False
+    return scores[index + 1] > 0 and not page.lines[index + 1].gap
 
 
 @dataclass(slots=True)
@@ -282,6 +310,8 @@ class _State:
     """Whether the last line gave scores."""
     listed: bool = False
     """Whether what is no verdict is given for each image."""
+    leads: bool = False
+    """Whether this line opens a paragraph and scores stand right below."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         # Weights that are listed for each image have none before the first image.
@@ -320,15 +350,24 @@ def _place(
         return
 
     start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
-    if positions is not None:
+    if positions is not None and not has_scores and 1 < len(positions) == page.n:
+        # "Results for Image 1 to Image 3:" stands over lists of one image each.
+        state.opened(None)
+        line.heads = True
+    elif positions is not None:
         state.opened(positions)
         line.heads = not has_scores
+        if not has_scores and page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
+            state.closed()
+
         lead = page.text[line.head : line.images[0].start] if line.images else ""
         captions = not has_scores and words.rstrip().endswith(":")
         if captions and kind_of(lead) is Kind.DIFFERENCE:
             # "Difference to Image 1:" heads no scores of that image, nor of any other.
             state.kind = Kind.DIFFERENCE
             state.positions = (UNKNOWN,)
+    elif not has_scores and page.n > 1 and _is_a_strange_list(page, line):
+        state.closed()
     elif not has_scores:
         _caption(page, line, words, state)
 
@@ -340,25 +379,100 @@ def _place(
     if has_scores or line.factors:
         state.entries = True
 
-    if len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
-        state.closed()
-
     for part in line.parts[1:]:
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
 
 
-def _leads_on(page: Page, line: Line) -> bool:
+# "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
+_A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
+_BARE_ITEM = re.compile(
+    r"[ ]*(?:gets|has|receives|scores|earns|is)?[ ]*[(\[]?[ ]*"
+    r"(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
+    r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
+    re.IGNORECASE,
+)
+
+
+def _is_a_strange_list(page: Page, line: Line) -> bool:
+    """Tell whether a line names several factors and numbers that could not be put together."""
+    if len({factor.key for factor in line.factors}) < 2:
+        return False
+    return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
+
+
+# An image that ends a line behind a stop: "… 8, Image 2".
+_APART = re.compile(r"[,.;|/–—][ ]*\Z")
+
+
+def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple[int, ...]) -> bool:
+    """Tell whether a line that an image opens is a list that was not understood, or an item of one.
+
+    What stands below it may be of any image then.
+    """
+    if _BARE_ITEM.match(page.text, start, line.end) and not line.heading:
+        return True
+    behind = line.images[0].end if line.images else start
+    if len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
+        return True
+    if line.images and page.text[line.head : line.images[0].start].strip() == "for":
+        # "for Image 2", where its number is left out.
+        return True
+
+    return any(
+        image.positions != positions
+        and not _MENTIONED.search(page.text[max(line.start, image.start - 40) : image.start])
+        for image in line.images[1:]
+    )
+
+
+def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
+    if not line.factors:
+        return False
+
     last = line.factors[-1].end
     tail = page.text[last : line.end]
+    ends = line.images and line.images[-1].start > last and line.images[-1].end >= line.end - 2
+    if ends and _APART.search(page.text, last, line.images[-1].start):
+        return True
+
+    if len(line.factors) < 2:
+        return _takes_turns(page, line)
+
     label = _LABEL_TAIL.search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
 
+    if several and _moves_on_at_the_end(tail):
+        return True
+
     behind = [image for image in line.images if image.start > last]
     return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
+
+
+def _takes_turns(page: Page, line: Line) -> bool:
+    """Tell whether a line goes on with another image: "Image 1 gets 7 in quality, Image 2 8"."""
+    last = line.factors[-1].end
+    return any(
+        image.start > last and _A_NUMBER.match(page.text, image.end + 1) for image in line.images
+    )
+
+
+_STOPS = re.compile(r"[.;|/–—](?=[ ])|,?[ ](?:and|then|while|whereas|but)\b")
+_MOST_WORDS = 6
+
+
+def _moves_on_at_the_end(tail: str) -> bool:
+    """Tell whether a few words behind a list head another: "…, S_real 6; Scores for Image 2"."""
+    tail = tail.rstrip(" .:")
+    stops = [stop.end() for stop in _STOPS.finditer(tail, max(0, len(tail) - 80))]
+    if not stops:
+        return False
+
+    words = tail[stops[-1] :].split()
+    return 0 < len(words) <= _MOST_WORDS and words[0][0].isalpha() and "(" not in words[-1]
 
 
 # What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
@@ -516,7 +630,8 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         if ends and not subject and opens["lead"] and _MENTIONED.search(before):
             continue
 
-        if _COMPARES.search(opens["lead"]):
+        if _COMPARES.search(opens["lead"]) or _MENTIONED.search(before):
+            # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
             continue
@@ -555,7 +670,9 @@ def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
     with nothing but brackets between."""
     joint = _UP_TO_A_SCORE.match(page.text, place, line.end)
     after = joint.end() if joint else place
-    return page.text[after : after + 1].isdigit() or any(f.start == after for f in line.factors)
+    if page.text[after : after + 1].isdigit():
+        return True
+    return any(place <= factor.start <= after for factor in line.factors)
 
 
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:
@@ -563,7 +680,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
         below = not state.scored and _is_below_a_factor(page, line)
-        numbered = page.names.only is None and any(each.isdigit() for each in words)
+        whole = page.text[line.start : line.end]
+        numbered = page.names.only is None and any(each.isdigit() for each in whole)
         if (state.entries or numbered) and page.n > 1 and not below:
             state.closed()
 
@@ -642,6 +760,9 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     if not others:
         return short_remark
 
+    if state.leads:
+        return True
+
     behind = others[0].start - line.head
     if _COMPARES.search(words):
         return behind <= 6 or short_remark
@@ -674,15 +795,20 @@ def _numbers_name_images(page: Page) -> str:
     if alone >= set(range(1, page.n + 1)):
         return "headings"
 
-    numbers = []
-    for line in page.lines:
+    numbered = [line for line in page.lines if line.number is not None and line.factors]
+    if len({line.number for line in numbered}) < len(numbered):
+        # "1." before every entry counts nothing.
+        return ""
+
+    found = False
+    for line in numbered:
         several = len({factor.key for factor in line.factors}) > 1
-        if line.number is not None and 1 <= line.number <= page.n and several:
+        if several and 1 <= (line.number or 0) <= page.n:
             if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
                 return ""
-            numbers.append(line.number)
+            found = True
 
-    return "lines" if numbers and len(set(numbers)) == len(numbers) else ""
+    return "lines" if found else ""
 
 
 # The second factor of a line with a number of its own: then the first number is a factor's, too.

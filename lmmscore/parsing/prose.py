@@ -291,6 +291,7 @@ _SOMEONE_SAID = re.compile(
     re.IGNORECASE,
 )
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
+_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
     r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
 )
@@ -303,11 +304,22 @@ _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
+_SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
+_COMPARED_BEHIND = re.compile(
+    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
+    re.IGNORECASE,
+)
+_BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
+_FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
+# What ends an entry: then an image right behind a number is its label.
+_LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
+# "quality: First: 10/10": whose number it is, the label says.
+_LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
 _COMPARED = re.compile(
-    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b"
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
     r"[\s(]*$",
     re.IGNORECASE,
 )
@@ -367,6 +379,8 @@ class Prose:
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
+        self._above: list[str | None] = []
+        """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
         self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
         self._sequences = Sequences(page, self._pairs)
@@ -374,12 +388,12 @@ class Prose:
         for index in self._tuples:
             self._pairs[index] = []
 
-        scored = [
-            bool(found) or bool(images) or index in self._tuples
+        scores = [
+            len(found) or len(images) or int(index in self._tuples)
             for index, (found, images) in enumerate(zip(self._pairs, self._images, strict=True))
         ]
-        lay_out(page, scored)
-        self.entries = scored
+        lay_out(page, scores)
+        self.entries = [count > 0 for count in scores]
         self._sections: dict[int, _Section] = {}
         self._contents: dict[int, _SectionContents] = {}
 
@@ -394,7 +408,8 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        if any(self._is_denied_before(line, factor) for factor in line.factors):
+        denied = _NONE_FOR_ANY.search(self.text, line.head, line.end)
+        if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
         return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
@@ -494,9 +509,11 @@ class Prose:
         """Return for each line the factor that heads the list in which it stands."""
         heads: list[str | None] = []
         current: str | None = None
+        above: str | None = None
 
-        for line in self.page.lines:
+        for index, line in enumerate(self.page.lines):
             heads.append(current)
+            self._above.append(above)
             if line.factors:
                 keys = {factor.key for factor in line.factors}
                 first = line.factors[0]
@@ -504,6 +521,8 @@ class Prose:
                 at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
                 alone = len(keys) == 1 and at_head is not None and not line.images
                 current = first.key if alone and not self._says_a_number(line) else None
+                if current is not None or any(not pair.backward for pair in self._pairs[index]):
+                    above = current
             elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
                 current = None
 
@@ -557,8 +576,13 @@ class Prose:
             for index in range(len(self.page.lines))
             for said in self._line_says(index)
         ]
+        doubted = self._doubted_together()
         for index, said in found:
             section = self._sections.get(said.unit)
+            if said.unit in doubted:
+                self.unplaced = True
+                continue
+
             # From where a section may have ended unannounced, nothing of it is certain.
             if section is not None and section.certain is not None and index > section.certain:
                 self.unplaced = True
@@ -569,6 +593,33 @@ class Prose:
         for position, key, mark in self._sequences.of_only_factor():
             placed = replace(mark, span=self.page.span(*mark.span))
             yield Said(position, key, placed, "prose", -2)
+
+    def _doubted_together(self) -> set[int]:
+        """Return the sections under a heading of several images whose scores may be one image's.
+
+        "Results for Image 1 to Image 3:" may be a caption, with images under headings that are not
+        understood. It heads one list only where all others are of known images, and not of these.
+        """
+        doubted: set[int] = set()
+        listing = [
+            line
+            for line, scored in zip(self.page.lines, self.entries, strict=True)
+            if scored or len({factor.key for factor in line.factors}) > 1
+        ]
+        parts = [part for line in listing for part in line.parts]
+        together = {part.section: part.positions for part in parts if part.positions}
+
+        for section, positions in together.items():
+            if len(positions) < 2:
+                continue
+
+            ended = self._sections.get(section)
+            others = [part.positions for part in parts if part.section != section]
+            apart = all(each and not {UNKNOWN, *positions} & {*each} for each in others)
+            if not apart or self.page.tables or (ended is not None and ended.closed):
+                doubted.add(section)
+
+        return doubted
 
     def _line_says(self, index: int) -> Iterator[Said]:
         line = self.page.lines[index]
@@ -640,7 +691,7 @@ class Prose:
             return
 
         cut = self._taken_over(line, part, found)
-        if cut is not None:
+        if cut is not None and any(pair.end > cut for pair in found):
             self._sections.setdefault(part.section, _Section()).close(index)
             found = [pair for pair in found if pair.end <= cut]
 
@@ -657,6 +708,11 @@ class Prose:
             if self._speaks_of_another(line, since, pair, positions):
                 continue
 
+            if self._is_labelled_otherwise(line, pair, positions):
+                self.unplaced = True
+                self._sections.setdefault(part.section, _Section()).close(index - 1)
+                continue
+
             if pair is found[-1] and pair.mark.value is not None and self._competes(index, pair):
                 says = "another number stands below it"
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
@@ -670,7 +726,17 @@ class Prose:
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
-        if self.n == 1 or not found or len({image.positions for image in line.images}) < 2:
+        if self.n == 1 or not found or not line.images:
+            return False
+
+        behind = [image for image in line.images if image.start > found[-1].end]
+        if len(found) > 1 and not line.parts[0].named and behind and len(line.parts) == 1:
+            # "S_acc 8, S_pre 7, all of Image 1": unless it only is compared with that one.
+            tail = self.text[found[-1].end : behind[0].start]
+            if not (_COMPARED_BEHIND.search(tail) or behind[0].positions == line.positions):
+                return True
+
+        if len({image.positions for image in line.images}) < 2:
             return False
 
         return any(
@@ -682,12 +748,12 @@ class Prose:
     def _is_a_remark(self, line: Line, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
         quality suffers"."""
-        head = self._heads[index]
-        if head is None or not line.images or line.images[0].start > line.head + 2:
+        found = self._pairs[index]
+        if not found or not all(pair.backward for pair in found):
             return False
 
-        found = self._pairs[index]
-        return bool(found) and all(pair.backward and pair.name.key != head for pair in found)
+        head = self._above[index]
+        return head is not None and all(pair.name.key != head for pair in found)
 
     def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
         """Take down the numbers of a sentence that is no verdict, but names one image."""
@@ -844,11 +910,20 @@ class Prose:
         """Return where another image may take over in the middle of a part, if one does."""
         if self.n == 1:
             return None
+        return min(self._may_take_over(line, part, found), default=None)
 
+    def _may_take_over(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
+    ) -> Iterator[int]:
+        """Yield the places in a part from which on another image may be spoken of."""
         for pair, following in pairwise(found):
-            sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
+            if pair.backward != following.backward:
+                # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
+                yield pair.end
+
+            sentences = _SENTENCE_STOP.split(self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
-                return pair.end
+                yield pair.end
 
         inside = [factor for factor in line.factors if part.start <= factor.start < part.end]
         numbered = [
@@ -858,22 +933,28 @@ class Prose:
         ]
         if numbered and len(numbered) < len(inside) - 1:
             # "1) accuracy 5, realism 1. 2. accuracy 3": numbers that count images, not factors.
-            return numbered[0].start
+            yield numbered[0].start
 
         first = inside[0].end if inside else part.end
         label = self._label_amid(line, first, part.end)
         if label is not None:
-            return label
+            yield label
 
         for image in line.images:
             within = part.start <= image.start < part.end
             if not within or image.positions == part.positions:
                 continue
 
-            if self._image_takes_over(line, part, image, first):
-                return image.start
+            behind = image.start > found[0].end and self._has_a_factor(line, image)
+            if behind or self._image_takes_over(line, part, image, first):
+                yield image.start
 
-        return None
+    def _has_a_factor(self, line: Line, image: ImageName) -> bool:
+        """Tell whether a factor is named in an image's clause: "with Image 2 it is S_acc"."""
+        behind = next((name for name in line.factors if name.start >= image.end), None)
+        if behind is None:
+            return False
+        return _CLAUSE_ENDS.search(self.text, image.end, behind.start) is None
 
     def _label_amid(self, line: Line, start: int, end: int) -> int | None:
         """Return where a label begins amid scores, if it is not that of a factor."""
@@ -916,6 +997,31 @@ class Prose:
 
         return False
 
+    def _is_labelled_otherwise(
+        self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
+    ) -> bool:
+        """Tell whether another image is the label of a score: `S_pre: 3 (Image 2)`,
+        "the quality of Image 2 is 3", "S_pre: 3 for the second"."""
+        if self.n == 1:
+            return False
+
+        for image in line.images:
+            if image.positions == positions or image.end <= pair.start:
+                continue
+
+            if image.start < pair.end:
+                return True
+
+            joint = _BEFORE_LABEL.fullmatch(self.text, pair.end, image.start)
+            return joint is not None and _LABELLED.match(self.text, image.end, line.end) is not None
+
+        named = _FOR_ONE.match(self.text, pair.end, line.end)
+        if named is None or pair.backward:
+            return False
+
+        position = self.names.image_labelled(named["label"])
+        return position is not None and (position,) != positions
+
     def _strays(self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether what opens a line may take its scores away from the image of its section."""
         opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
@@ -944,7 +1050,7 @@ class Prose:
             self.unplaced = True
             return
 
-        placed = replace(mark, span=self.page.span(*mark.span))
+        placed = Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
         for position in positions or (None,):
             if self._recurs(section, key, position, index):
                 self.unplaced = True
@@ -1004,6 +1110,7 @@ class Prose:
             return False
 
         last: dict[str, int] = {}
+        scored_at = {pair.name.start for pair in found}
         for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
                 continue
@@ -1017,7 +1124,7 @@ class Prose:
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
 
-            scored = factor.start in {pair.name.start for pair in found}
+            scored = factor.start in scored_at
             if factor.key in last and (scored or self._opens_an_entry(line, factor)):
                 return True
             last[factor.key] = factor.start
@@ -1101,7 +1208,10 @@ class Prose:
     def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
         ended = _AT_THE_END.search(self.text[name.end : line.end])
         found: list[Mark] = []
-        if ended is not None and Fraction(ended["top"]) == scale.high:
+        label = self.n > 1 and _LABEL_BEFORE.search(
+            self.text, name.end, name.end + ended.start("value") if ended else name.end
+        )
+        if ended is not None and not label and Fraction(ended["top"]) == scale.high:
             start = name.end + ended.start("value")
             found += self._last_number(start, name.end, line.end, scale)
 

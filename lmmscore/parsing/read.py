@@ -148,12 +148,15 @@ class Contents:
         self.cut = self._json.cut
         cuts = joined([*self._drafts, *self._json.stretches()])
         self.page = Page(plain_text(text, cuts), names, text)
-        tables = tables_in(self.page.text, names)
+        tables = tables_in(self.page.text, names, self.page.written)
         self.page.tables = [(table.start, table.end) for table in tables]
         prose = Prose(self.page)
         self.void = ""
         self._unplaced = prose.unplaced
-        said = [*self._json_says(), *self._tables_say(tables), *prose.said()]
+        self._taken = self._sections_with_scores(prose)
+        """Where each section first has a score in prose."""
+        said = [*self._json_says(text), *self._tables_say(tables), *prose.said()]
+        said = self._without_zero(said, tables)
         self._other_kinds = prose.drafts
         self.mentioned = prose.mentioned
         self._unplaced = prose.unplaced
@@ -181,20 +184,58 @@ class Contents:
             return "no scores were found in the answer, outside of what the judge thought aloud"
         return "no scores were found in the answer"
 
-    def _json_says(self) -> Iterator[Said]:
+    def _json_says(self, text: str) -> Iterator[Said]:
         headed = []
+        sections: set[int] = set()
         for each in self._json.texts:
             line = self.page.line_at(self.page.plain.place(each.start))
-            headed.append((each, self._above(line)))
+            before = text[text.rfind("\n", 0, each.start) + 1 : each.start]
+            above = replace(self._above(line, sections), label=before.strip(" \t>*`:=-–—.)"))
+            headed.append((each, above))
+
         return json_says(headed, self.names)
 
-    def _above(self, line: Line | None) -> Above:
-        """Return what heads a table or a JSON text: the line before it, and that line's section."""
+    def _sections_with_scores(self, prose: Prose) -> dict[int, int]:
+        first: dict[int, int] = {}
+        for line, scored in zip(self.page.lines, prose.entries, strict=True):
+            if scored:
+                first.setdefault(line.section, line.start)
+
+        return first
+
+    def _without_zero(self, said: list[Said], tables: Sequence[ReplyTable]) -> list[Said]:
+        """Return what is said; "Image 0" is nobody knows which where the last image is named, too.
+
+        Images may be counted from 0, but then n of them end at n - 1.
+        """
+        if self.names.n == 1 or all(each.position != 0 for each in said):
+            return said
+
+        named = {at for line in self.page.lines for image in line.images for at in image.positions}
+        for table in tables:
+            labels = [*table.rows[0], *(row[0] for row in table.rows)]
+            named |= {self.names.image_labelled(cell.text) or 0 for cell in labels[:100]}
+
+        if self.names.n not in named:
+            return said
+        return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+    def _above(self, line: Line | None, sections: set[int]) -> Above:
+        """Return what heads a table or a JSON text: the line before it, and that line's section.
+
+        Only the first in a section is headed by its image: another may be the next image's, whose
+        heading was not understood. `sections` are those that have had one.
+        """
         if line is None:
             return Above(None, verdict=True)
 
         positions = line.positions or ()
         position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
+        scored = self._taken.get(line.section, line.end) < line.end
+        if line.section in sections or scored:
+            position = None
+
+        sections.add(line.section)
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
         may_head = words.rstrip().endswith(":") or len(words) < 100
         caption = kind_of(words) if may_head else None
@@ -206,9 +247,10 @@ class Contents:
         return Above(position, kind is Kind.VERDICT, line.caption)
 
     def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:
+        sections: set[int] = set()
         for table in tables:
             line = self.page.line_at(table.start - 1) if table.start else None
-            above = self._above(line)
+            above = self._above(line, sections)
             if not above.verdict:
                 continue
 
@@ -335,7 +377,7 @@ def _first_number(text: str) -> Fraction | None:
 
 
 def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
-    for table in [*tables_in(page.text, page.names), *barred_tables(page.text)]:
+    for table in [*tables_in(page.text, page.names, page.written), *barred_tables(page.text)]:
         if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
             # A table that repeats the sub-scores states no overall.
             continue

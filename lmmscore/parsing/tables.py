@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -47,6 +47,7 @@ _WIDEST = 60
 """How many columns are looked at: a reply of nothing but bars must not keep us busy."""
 
 _MOST_LABELS = 200
+_LONGEST_TITLE = 80
 _ANOTHER_SCALE = "its table states another scale"
 _TWO_IMAGES = "its row names two different images"
 _TWO_COLUMNS = "its row has two different columns of numbers"
@@ -84,11 +85,14 @@ class Entry:
     mark: Mark
 
 
-def tables_in(text: str, names: Names) -> list[ReplyTable]:
-    """Return the tables of a text: with bars, with commas or tabs, or with columns aligned."""
+def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[ReplyTable]:
+    """Return the tables of a text: with bars, with commas or tabs, or with columns aligned.
+
+    `written` says where a place of the text was in the reply, in which columns were aligned.
+    """
     found = [table for table in barred_tables(text) if _is_grid(table, names)]
     taken = [(table.start, table.end) for table in found]
-    found += _spaced(text, names, taken)
+    found += _spaced(text, names, taken, written)
     return sorted(found, key=lambda table: table.start)
 
 
@@ -102,6 +106,9 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
             return False
 
     labels = table.rows[0][:_WIDEST]
+    if any(_lists_factors(cell.text, names) for cell in labels):
+        return False
+
     for row in table.rows:
         labels += row[:2]
 
@@ -113,6 +120,13 @@ def _numbered_at_random(row: Row) -> bool:
     found = [re.match(r"([0-9]{1,2})[.)][ ]+[A-Za-z]", cell.text) for cell in row[:_WIDEST]]
     numbers = [int(match[1]) for match in found if match]
     return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _lists_factors(text: str, names: Names) -> bool:
+    """Tell whether a cell holds a list of its own: `9: S_acc, 10: S_pre`."""
+    if len(text) <= 40 or not re.search(r"[0-9]", text):
+        return False
+    return len({factor.key for factor in names.factors_in(text, 0, len(text))}) > 1
 
 
 @lru_cache(maxsize=4096)
@@ -154,6 +168,11 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
     if not run:
         return True
 
+    head = _bare_cells(run[0])
+    if len(run) > 1 and _bare_cells(line) == head and not any(map(_NUMERIC.match, head)):
+        # The same heading again: another table.
+        return False
+
     between = text[run[-1].end() : line.start()]
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
         # Blank lines between rows are a slip, unless a new heading and its rule follow.
@@ -162,6 +181,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return not new or len(run) < 2
 
     return False
+
+
+def _bare_cells(line: re.Match[str]) -> list[str]:
+    return [cell.strip() for cell in line[0].strip(" >|").split("|")]
 
 
 def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
@@ -201,7 +224,9 @@ def _cells(line: re.Match[str], *, framed: bool) -> Row:
     return cells
 
 
-def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTable]:
+def _spaced(
+    text: str, names: Names, taken: Sequence[Span], written: Callable[[int], int]
+) -> Iterator[ReplyTable]:
     """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
     lines = list(_LINE.finditer(text))
     index = 0
@@ -213,10 +238,11 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
 
         for separator in _separators(line[0]):
             head = _split(line, separator)
-            if len(head) < 2 or not _is_head(head, names):
+            below = lines[index][0] if index < len(lines) else ""
+            if len(head) < 2 or not _is_head(head, below, names):
                 continue
 
-            rows, index = _rows(lines, index, separator, len(head), text)
+            rows, index = _rows(lines, index, separator, head, written)
             if rows:
                 yield ReplyTable(
                     [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
@@ -235,9 +261,12 @@ def _separators(line: str) -> Iterator[str]:
         yield ""
 
 
-def _is_head(head: Row, names: Names) -> bool:
+def _is_head(head: Row, below: str, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
-    and no number of anything."""
+    and no number of anything. `below` is the line under it."""
+    if any(len(cell.text) > _LONGEST_TITLE for cell in head):
+        return False
+
     if not any(_has_a_number(cell) for cell in head):
         factors = [names.factor_named(cell.text) for cell in head]
         known = len(factors) - factors.count(None)
@@ -248,9 +277,19 @@ def _is_head(head: Row, names: Names) -> bool:
     if len(head) < 3:
         return False
 
-    named = [names.image_named(cell.text) for cell in head[1:]]
-    others = [cell for cell, image in zip(head[1:], named, strict=True) if image is None]
-    return len(others) + 1 < len(named) and not any(_has_a_number(cell) for cell in others)
+    images = 0
+    for cell in head[1:]:
+        if names.image_named(cell.text) is not None:
+            images += 1
+        elif _has_a_number(cell):
+            return False
+
+    if images > 1:
+        return True
+
+    # One image beside other columns, and a factor in front of the row below.
+    first = _GAP.split(below.strip())[0].partition(",")[0]
+    return images == 1 and names.factor_named(first) is not None
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
@@ -262,10 +301,16 @@ def _has_a_number(cell: TableCell) -> bool:
 
 
 def _rows(
-    lines: Sequence[re.Match[str]], index: int, separator: str, width: int, text: str
+    lines: Sequence[re.Match[str]],
+    index: int,
+    separator: str,
+    head: Row,
+    written: Callable[[int], int],
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
     first = index
+    width = len(head)
+    numeric = False
     while index < len(lines):
         line = lines[index]
         if _RULE.fullmatch(line[0]):
@@ -273,7 +318,7 @@ def _rows(
             continue
 
         row = _split(line, separator)
-        if "\n\n" in text[lines[index - 1].end() : line.start()]:
+        if "\n\n" in line.string[lines[index - 1].end() : line.start()]:
             break
 
         short = not separator and 1 < len(row) < width
@@ -283,11 +328,37 @@ def _rows(
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
-        rows.append(row[:1] if short else row)
+        astray = short or (not separator and not _stand_below(head, row, line, written))
+        rows.append(row[:1] if astray else row)
+        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in row[1:])
         index += 1
 
-    numeric = any(_NUMERIC.match(cell.text) for row in rows for cell in row[1:])
     return (rows, index) if numeric else ([], first)
+
+
+def _stand_below(head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]) -> bool:
+    """Tell whether the cells of a row stand under their headings, or are parted all alike.
+
+    As many cells as headings may still be one too few and one too many.
+    """
+    gaps = {len(gap) for gap in _GAP.findall(line[0].strip())}
+    if len(gaps) == 1:
+        return True
+
+    titles = _places(head, line.string.rfind("\n", 0, head[-1].start) + 1, written)
+    for column, (left, right) in enumerate(_places(row, line.start(), written)):
+        distances = [max(first - right, left - last) for first, last in titles]
+        if distances[column] > max(0, min(distances)):
+            return False
+
+    return True
+
+
+def _places(row: Row, edge: int, written: Callable[[int], int]) -> list[Span]:
+    """Return the columns of characters that the cells of a row fill."""
+    begin = written(edge)
+    starts = [written(cell.start) - begin for cell in row]
+    return [(at, at + len(cell.text)) for at, cell in zip(starts, row, strict=True)]
 
 
 def _is_short(cell: TableCell) -> bool:
@@ -490,6 +561,8 @@ class _TableReader:
         first = []
         if 0 in free:
             first = [i for i in free if i == 0 or self._numbers_images(body, i)]
+            if numbers and self._are_images(body):
+                numbers = [0, *numbers]
 
         named = list(dict.fromkeys([*spoken, *headed]))
         chosen = named or numbers or first
@@ -507,6 +580,11 @@ class _TableReader:
             column < len(row) and self.names.image_named(row[column].text) is not None
             for row in body
         )
+
+    def _are_images(self, body: Sequence[Row]) -> bool:
+        """Tell whether the first column labels every row with another image."""
+        labels = [self._image_at(row, 0) for row in body]
+        return None not in labels and len(set(labels)) == len(labels)
 
     def _numbers_images(self, body: Sequence[Row], column: int) -> bool:
         """Tell whether a column holds the numbers of all images, each once."""

@@ -54,6 +54,7 @@ _MARKS = re.compile(
         |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
+    | (?P<rule>^(?:[*_][ ]?){3,200}$)
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
     | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
         |quad|qquad|large|Large|[,;!%])(?![A-Za-z])
@@ -309,6 +310,7 @@ _WORDS_FOR = {
     "environment": "\n",
     "newline": "\n",
     "leader": ": ",
+    "rule": "---",
     "token": "",
     "struck": "",
 }
