@@ -349,7 +349,8 @@ class _BenchmarkReader:
             self._problem(f"{self.path}, items", "path-outside", says)
             return
 
-        path = self.folder / self.file.items
+        # Complaints name the file as the user would, not by its resolved path.
+        path = self.path.parent / self.file.items
         try:
             yield from read_item_rows(path)
         except FileProblem as error:

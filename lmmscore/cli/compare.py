@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     PLOT_GROUP,
     GroupedCommand,
+    Source,
+    cautions,
     filled,
     method_names,
+    open_sources,
     plot_options,
+    put,
+    screen,
     table_file,
     table_format,
 )
-from lmmscore.cli.terminal import put, screen
 
 if TYPE_CHECKING:
-    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
     from lmmscore.report.grids import DisplayNames, TableDocument
@@ -68,7 +71,6 @@ def command(
     dialog and
     images are the same, or with --anyway.
     """
-    from lmmscore.cli.terminal import open_sources
     from lmmscore.leaderboard.compare import compare, factors_of
     from lmmscore.report.grids import TableLayout, write
 
@@ -158,7 +160,6 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
 def _together(
     sources: list[Source], tasks: tuple[str, ...], factors: list[str], *, anyway: bool
 ) -> Leaderboard:
-    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.leaderboard.compare import pool
 

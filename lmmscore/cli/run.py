@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.api import Hooks, play_request, watching
+from lmmscore.api import Hooks, Request, default_folder, play_request, watching
 from lmmscore.benchmark import names_given_away
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     JUDGE_PREFIX,
     Command,
     FilePath,
     GroupedCommand,
     json_flag,
     options_of,
+    print_board,
     take_judge_options,
 )
 from lmmscore.errors import counted
@@ -35,7 +36,6 @@ from lmmscore.judges.budget import NOTICES
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
-from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
@@ -321,7 +321,6 @@ def _without_folders(word: str) -> str:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:

@@ -1,4 +1,8 @@
-"""What every executor is given and must do, how one is found, and the one of this process."""
+"""Drivers of sessions: what every executor is given and must do, and the one of this process.
+
+From the small to the whole: the protocol, one session led to its end, many units at once, and the
+local executor, which is little more than these three. `ray` and `batch` use them too.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
 
 # --------------------------------------------------------------------------------------------------
-# What every executor is given and must do, and how one is found by name.
+# The protocol, and how an executor is found by its name.
 #
 # A new executor is one module in this package, called as its engine is, with a class or function
 # that is registered:
@@ -33,10 +37,6 @@ from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, 
 # --------------------------------------------------------------------------------------------------
 
 _Make = TypeVar("_Make", bound="Callable[[Job], Executor]")
-
-ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: something is wrong with more than a
-session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Listeners:
     on_known: Callable[[Unit, int], None] | None = None
     """Called for a unit that was derived before from replies that are still the same, with how many
     they are. Where it is missing, whoever listens hears every exchange, and everything is derived
-    anew."""
+    again."""
 
     @property
     def skip_known(self) -> bool:
@@ -133,108 +133,15 @@ def engine(name: str, options: type = NoOptions) -> Callable[[_Make], _Make]:
     return add
 
 
-class AlikeFailures(JudgeError):
-    """Session after session failed in the same way."""
-
-    scope = "run"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
-            "Everything recorded is kept; mend the cause and run the same command"
-        )
-
-
-class FailureWatch:
-    """Notices when session after session fails in the same way."""
-
-    def __init__(self) -> None:
-        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
-
-    def see(self, played: Sequence[Played]) -> AlikeFailures | None:
-        """Take note of sessions that are over; return the error once it is enough."""
-        for each in played:
-            failure = each.done.failure
-            if failure is None or failure.outcome != Outcome.FAILED:
-                self._causes.clear()
-                continue
-
-            self._causes.append(failure.cause)
-            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
-                return AlikeFailures(failure.reason)
-
-        return None
-
-
-class OrderedTasks:
-    """Plays units, so many at once, and hands on their results in the order of the plan.
-
-    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
-    needs the same memory.
-    """
-
-    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
-        self._play = play
-        self._active: set[asyncio.Task[Result | None]] = set()
-        self._over = asyncio.Event()
-        self._error: BaseException | None = None
-
-    async def run(
-        self,
-        units: Iterable[Unit],
-        sink: Callable[[Result], None],
-        at_once: int,
-        is_stopped: Callable[[], bool],
-    ) -> None:
-        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
-        coming = iter(units)
-        window = max(64, 8 * at_once)
-        waiting: deque[asyncio.Task[Result | None]] = deque()
-        exhausted = False
-        while not exhausted or waiting:
-            while not exhausted and len(self._active) < at_once and len(waiting) < window:
-                unit = None if is_stopped() else next(coming, None)
-                if unit is None:
-                    exhausted = True
-                else:
-                    waiting.append(self._begin(unit))
-
-            if self._active:
-                await self._over.wait()
-                self._over.clear()
-
-            if self._error is not None:
-                raise self._error
-
-            while waiting and waiting[0].done():
-                result = waiting.popleft().result()
-                if result is not None:
-                    sink(result)
-
-    async def settle(self, *, cancel: bool = False) -> None:
-        """Wait for what is under way, whatever comes of it."""
-        for task in self._active if cancel else ():
-            task.cancel()
-        await asyncio.gather(*self._active, return_exceptions=True)
-
-    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
-        task = asyncio.create_task(self._play(unit))
-        self._active.add(task)
-        # Not asyncio.wait, which asks every task under way each time that one of them is over.
-        task.add_done_callback(self._end)
-        return task
-
-    def _end(self, task: asyncio.Task[Result | None]) -> None:
-        self._active.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._error = self._error or task.exception()
-        self._over.set()
-
-
 class StopRequested(JudgeError):
     """The user asked to stop: nothing new is asked."""
 
     scope = "run"
+
+
+# --------------------------------------------------------------------------------------------------
+# One session, led to its end. Whoever can answer leads it: a judge, a ledger, a person.
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,17 +279,6 @@ def answered(
     return before if question.aside else put.hear(spoken(reply) or "(no answer)")
 
 
-# --------------------------------------------------------------------------------------------------
-# The asyncio executor: many sessions at once in this process.
-#
-# Results leave in the order of the plan and soon, so that a run of any length needs the same
-# memory and writes the same files however its sessions happened to overtake each other.
-# --------------------------------------------------------------------------------------------------
-
-COLLECT_AFTER = 20_000
-"""So many new objects are made, during a run, before the collector looks at them."""
-
-
 class Asked(Interface):
     """What playing a session needs of a judge."""
 
@@ -412,6 +308,143 @@ async def play(
             listener(exchange)
 
     return led.played()
+
+
+async def play_unit(
+    unit: Unit,
+    protocol: Protocol,
+    judge: Asked,
+    pictures: Pictures,
+    listener: Callable[[Exchange], None] | None = None,
+    reader: Asked | None = None,
+) -> list[Played]:
+    """Play a unit's sessions, one after the other: one may spare those that follow it."""
+    played: list[Played] = []
+    for session in protocol.sessions(unit):
+        played.append(await play(session, judge, pictures, listener, reader))
+        if settled(protocol, played[-1]):
+            break
+
+    return played
+
+
+# --------------------------------------------------------------------------------------------------
+# Many units at once. Their results leave in the order of the plan and soon, so that a run of any
+# length needs the same memory, and writes the same files however its sessions overtook each other.
+# --------------------------------------------------------------------------------------------------
+
+ALIKE_FAILURES = 5
+"""So many sessions in a row failing alike stop the run: something is wrong with more than a
+session."""
+
+
+class OrderedTasks:
+    """Plays units, so many at once, and hands on their results in the order of the plan.
+
+    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
+    needs the same memory.
+    """
+
+    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
+        self._play = play
+        self._active: set[asyncio.Task[Result | None]] = set()
+        self._over = asyncio.Event()
+        self._error: BaseException | None = None
+
+    async def run(
+        self,
+        units: Iterable[Unit],
+        sink: Callable[[Result], None],
+        at_once: int,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
+        coming = iter(units)
+        window = max(64, 8 * at_once)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+        while True:
+            while len(self._active) < at_once and len(waiting) < window:
+                unit = None if is_stopped() else next(coming, None)
+                if unit is None:
+                    break
+                waiting.append(self._begin(unit))
+
+            # Whatever is active waits to be handed on: with nothing waiting there was room to begin
+            # another unit, and none was left.
+            if not waiting:
+                return
+
+            if self._active:
+                await self._over.wait()
+                self._over.clear()
+
+            if self._error is not None:
+                raise self._error
+
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    async def settle(self, *, cancel: bool = False) -> None:
+        """Wait for what is under way, whatever comes of it."""
+        for task in self._active if cancel else ():
+            task.cancel()
+        await asyncio.gather(*self._active, return_exceptions=True)
+
+    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
+        task = asyncio.create_task(self._play(unit))
+        self._active.add(task)
+        # Not asyncio.wait, which asks every task under way each time that one of them is over.
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Result | None]) -> None:
+        self._active.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = self._error or task.exception()
+        self._over.set()
+
+
+class AlikeFailures(JudgeError):
+    """Session after session failed in the same way."""
+
+    scope = "run"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
+            "Everything recorded is kept; mend the cause and run the same command"
+        )
+
+
+class FailureWatch:
+    """Notices when session after session fails in the same way."""
+
+    def __init__(self) -> None:
+        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+
+    def see(self, played: Sequence[Played]) -> AlikeFailures | None:
+        """Take note of sessions that are over; return the error once it is enough."""
+        for each in played:
+            failure = each.done.failure
+            if failure is None or failure.outcome != Outcome.FAILED:
+                self._causes.clear()
+                continue
+
+            self._causes.append(failure.cause)
+            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
+                return AlikeFailures(failure.reason)
+
+        return None
+
+
+# --------------------------------------------------------------------------------------------------
+# The local executor: asyncio tasks in this process.
+# --------------------------------------------------------------------------------------------------
+
+COLLECT_AFTER = 20_000
+"""So many new objects are made, during a run, before the collector looks at them."""
 
 
 class _BrokenOff(JudgeError):
@@ -464,14 +497,15 @@ class LocalExecutor:
     async def _play(self, unit: Unit) -> Result | None:
         """Return the unit's result; None where the run was stopped before it was finished."""
         job = self._job
-        played: list[Played] = []
         try:
-            for session in job.protocol.sessions(unit):
-                on_exchange = job.listeners.on_exchange
-                asked_of = (job.judge, job.pictures, on_exchange, job.reader)
-                played.append(await play(session, *asked_of))
-                if settled(job.protocol, played[-1]):
-                    break
+            played = await play_unit(
+                unit,
+                job.protocol,
+                job.judge,
+                job.pictures,
+                job.listeners.on_exchange,
+                job.reader,
+            )
         except JudgeError as error:
             self.stop(error)
             return None
@@ -495,10 +529,10 @@ class LocalExecutor:
 
 @contextlib.contextmanager
 def _still_heap() -> Iterator[None]:
-    """Keep the collector from going through all sessions under way, time and again.
+    """Keep the collector from going through all sessions under way, again and again.
 
-    Benchmark and plan stay until the end anyway, and what a session makes is let go of with it. It
-    is worth a fifth of the time of short sessions.
+    Benchmark and plan stay until the end anyway, and what a session makes is freed with it by
+    counting references. It is worth a fifth of the time of short sessions.
     """
     if gc.get_freeze_count() or not gc.isenabled():
         # Somebody else decides about this process.

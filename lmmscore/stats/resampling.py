@@ -17,7 +17,6 @@ from lmmscore.records import SAME as SAME
 if TYPE_CHECKING:
     from scipy import sparse
 
-
 # --------------------------------------------------------------------------------------------------
 # The array types of the statistics, and the preparations they share.
 # --------------------------------------------------------------------------------------------------
@@ -128,22 +127,28 @@ def rounded(value: float | None, decimals: int | None) -> float | None:
     return round(value, 10 if decimals is None else decimals)
 
 
-# --------------------------------------------------------------------------------------------------
-# Jackknife intervals and permutation tests: what belongs to one item stays together.
-# --------------------------------------------------------------------------------------------------
+def one_thread() -> AbstractContextManager[object]:
+    """Keep matrix products on one thread. These are small: threads would mostly wait."""
+    found: AbstractContextManager[object] = _thread_pools().limit(limits=1, user_api="blas")
+    return found
+
+
+@cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
 
 # --------------------------------------------------------------------------------------------------
-# Intervals by leaving items out: what belongs to one item leaves together.
+# Intervals by the jackknife: what belongs to one item leaves together.
 #
 # A statistic is a function of counts, shape (rows, items), and gives one number per row. The
 # jackknife evaluates it with one group of items left out at a time: one item per group, or random
 # groups where there are many. Limits are taken on a scale on which the statistic is nearly
 # normal, with Student's t. On correlations this covers better than percentile and BCa bootstrap
 # intervals do with 5 to 20 items, and it needs a few hundred evaluations in place of ten
-# thousand.
-#
-# Factories of such functions take edits (`judge`, `people`) and the index of each edit's item.
-# Values are sorted once, there, and never inside a row.
+# thousand (docs/decisions/0070).
 # --------------------------------------------------------------------------------------------------
 
 CountStatistic = Callable[[Floats], Floats]
@@ -155,8 +160,8 @@ Transform = Literal["none", "fisher", "logit"]
 MOST_GROUPS = 200
 """Items above this number are left out in random groups."""
 
-FEWEST_ITEMS = 5
-"""Items below which a correlation gets no interval: it could not be trusted."""
+FEWEST_FOR_AN_INTERVAL = 5
+"""Items below which a statistic gets no interval: the jackknife's could not be trusted."""
 
 _EDGE = 1e-7
 """Replicates this near to ±1 stand for it: Fisher's z of 1 is infinite."""
@@ -181,17 +186,52 @@ class Interval:
         return self.low, self.high
 
 
-def item_groups(items: int, rng: np.random.Generator) -> Ints:
-    """Return the group of each item: its own, or one of MOST_GROUPS random ones of equal size."""
+@dataclass(frozen=True, slots=True)
+class ItemGroups:
+    """The groups in which the jackknife leaves items out."""
+
+    of_item: Ints
+    """The group of each item."""
+    number: int
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return len(self.of_item)
+
+    def whole(self, statistic: CountStatistic) -> float:
+        """Return the statistic of all items."""
+        return float(statistic(np.ones((1, self.number)))[0])
+
+    def replicates(self, statistic: CountStatistic) -> Floats:
+        """Return the statistic with one group after another left out."""
+        with one_thread():
+            return statistic(1 - np.eye(self.number))
+
+    def interval(
+        self, value: float, statistic: CountStatistic, transform: Transform
+    ) -> Interval | None:
+        """Return the interval of a value, or one with the reason why so few items have no limits.
+
+        None where the value itself is undefined.
+        """
+        if math.isnan(value):
+            return None
+        if self.items < FEWEST_FOR_AN_INTERVAL:
+            return Interval(value, why=too_few(self.items))
+        return interval(value, self.replicates(statistic), transform)
+
+
+def item_groups(items: int, rng: np.random.Generator) -> ItemGroups:
+    """Return a group for each item or, where items are many, random groups of equal size."""
     if items <= MOST_GROUPS:
-        return np.arange(items)
-    return rng.permutation(np.arange(items) % MOST_GROUPS)
+        return ItemGroups(np.arange(items), items)
+    return ItemGroups(rng.permutation(np.arange(items) % MOST_GROUPS), MOST_GROUPS)
 
 
-def left_out(groups: Ints) -> Floats:
-    """Return counts in which one group after another is left out."""
-    number = int(groups.max()) + 1
-    return np.asarray(groups[None, :] != np.arange(number)[:, None], dtype=np.float64)
+def too_few(items: int) -> str:
+    """Return why so few items have no interval."""
+    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
 
 
 def interval(
@@ -212,25 +252,6 @@ def interval(
     reach = t_quantile(len(known) - 1, confidence) * error
     low, high = back(np.array([centre - reach, centre + reach]))
     return Interval(value, float(low), float(high), groups=len(known))
-
-
-def too_few(items: int) -> str:
-    """Return why so few items have no interval."""
-    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
-
-
-def jackknife_error(replicates: Floats) -> float:
-    """Return the standard error from leave-out replicates."""
-    number = len(replicates)
-    squares = float(((replicates - replicates.mean()) ** 2).sum())
-    return math.sqrt(squares * (number - 1) / number)
-
-
-def t_quantile(freedom: float, confidence: float) -> float:
-    """Return Student's t beyond which half of what `confidence` leaves lies, on either side."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _at_edge(value: float, transform: Transform) -> str:
@@ -261,6 +282,20 @@ _SCALES: dict[Transform, tuple[Callable[[Floats], Floats], Callable[[Floats], Fl
 }
 
 
+def jackknife_error(replicates: Floats) -> float:
+    """Return the standard error from leave-out replicates."""
+    number = len(replicates)
+    squares = float(((replicates - replicates.mean()) ** 2).sum())
+    return math.sqrt(squares * (number - 1) / number)
+
+
+def t_quantile(freedom: float, confidence: float) -> float:
+    """Return Student's t beyond which half of what `confidence` leaves lies, on either side."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
 def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[float, float] | None:
     """Return the t interval of the mean of the known values, or of the mean of strata means.
 
@@ -289,18 +324,12 @@ def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[f
     return middle - reach, middle + reach
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Keep matrix products on one thread. These are small: threads would mostly wait."""
-    found: AbstractContextManager[object] = _thread_pools().limit(limits=1, user_api="blas")
-    return found
-
-
-@cache
-def _thread_pools() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
+# --------------------------------------------------------------------------------------------------
+# Statistics as functions of counts.
+#
+# Their factories take edits (`judge`, `people`), the index of each edit's item, and the number of
+# items. Values are sorted once, there, and never inside a row (docs/decisions/0030).
+# --------------------------------------------------------------------------------------------------
 
 _BLOCK_EDITS = 4_096
 """Edits of several groups that are handled together."""
@@ -309,10 +338,17 @@ _AT_ONCE = 1 << 16
 """Edits times rows handled at once: half a megabyte, which a cache holds."""
 
 
-def spearman_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-    """Return Spearman's ρ of counts."""
-    ranks = GroupRanks([people], [[judge]], [item], items)
-    return lambda counts: ranks.of(counts)[0, 0]
+def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
+    """Return the mean of counts over the values that are defined."""
+    known = ~np.isnan(values)
+    ones = np.ones(int(known.sum()))
+    sums = item_sums(item[known], ones, values[known], items=items)
+
+    def of(counts: Floats) -> Floats:
+        n, total = (counts @ sums).T
+        return divide(total, n)
+
+    return of
 
 
 def pearson_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
@@ -334,17 +370,10 @@ def spread(n: Floats, total: Floats, squares: Floats) -> Floats:
     return np.where(found > 1e-11 * n * squares, found, 0.0)
 
 
-def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
-    """Return the mean of counts over the values that are defined."""
-    known = ~np.isnan(values)
-    ones = np.ones(int(known.sum()))
-    sums = item_sums(item[known], ones, values[known], items=items)
-
-    def of(counts: Floats) -> Floats:
-        n, total = (counts @ sums).T
-        return divide(total, n)
-
-    return of
+def spearman_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+    """Return Spearman's ρ of counts."""
+    ranks = GroupRanks([people], [[judge]], [item], items)
+    return lambda counts: ranks.of(counts)[0, 0]
 
 
 class GroupRanks:
@@ -473,7 +502,7 @@ class _Block:
 
 
 # --------------------------------------------------------------------------------------------------
-# Permutation tests of paired data, and corrections for many tests at once.
+# Permutation tests of paired data.
 # --------------------------------------------------------------------------------------------------
 
 EXACT_UP_TO = 16
@@ -554,13 +583,19 @@ def _weighed(values: Floats, strata: Ints | None) -> Floats:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
-    columns = np.ascontiguousarray(sums.T)
-    found = np.empty(len(first))
-    for place in range(len(first)):
-        gap = columns[first[place]] - columns[second[place]]
-        found[place] = np.count_nonzero(np.abs(gap) >= bar[place])
-    return found
+def _on_grid(values: Floats) -> tuple[Numbers, float]:
+    """Return values as whole multiples of a decimal step, in single precision, if that is exact.
+
+    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
+    """
+    for grid in (1.0, 10.0, 100.0):
+        whole = np.rint(values * grid)
+        if np.abs(whole - values * grid).max(initial=0.0) < SAME:
+            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
+                return whole.astype(np.float32), grid
+            return values, 1.0
+
+    return values, 1.0
 
 
 def _sign_blocks(
@@ -589,45 +624,13 @@ def _sign_blocks(
         yield signs
 
 
-def _on_grid(values: Floats) -> tuple[Numbers, float]:
-    """Return values as whole multiples of a decimal step, in single precision, if that is exact.
-
-    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
-    """
-    for grid in (1.0, 10.0, 100.0):
-        whole = np.rint(values * grid)
-        if np.abs(whole - values * grid).max(initial=0.0) < SAME:
-            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
-                return whole.astype(np.float32), grid
-            return values, 1.0
-
-    return values, 1.0
-
-
-def holm(p: Floats) -> Floats:
-    """Return p-values corrected by Holm's step-down method: never below the raw ones or above 1."""
-    if not len(p):
-        return p.copy()
-
-    order = np.argsort(p, kind="stable")
-    steps = (len(p) - np.arange(len(p))) * p[order]
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return corrected
-
-
-def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
-    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
-    else 0."""
-    tests = len(p)
-    place = np.arange(1, tests + 1)
-    order = np.argsort(p)
-    adjusted = p[order] * tests * np.sum(1 / place) / place
-    # A hypothesis is rejected with any that has a greater p-value.
-    adjusted = np.minimum.accumulate(adjusted[::-1])[::-1]
-    rejected = np.zeros(tests)
-    rejected[order] = adjusted <= rate
-    return rejected
+def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
+    columns = np.ascontiguousarray(sums.T)
+    found = np.empty(len(first))
+    for place in range(len(first)):
+        gap = columns[first[place]] - columns[second[place]]
+        found[place] = np.count_nonzero(np.abs(gap) >= bar[place])
+    return found
 
 
 def swap_p(
@@ -658,6 +661,37 @@ def flip_difference(gaps: Floats) -> CountStatistic:
         return np.asarray((2 * keep - 1) @ gaps / len(gaps))
 
     return difference
+
+
+# --------------------------------------------------------------------------------------------------
+# Many tests at once: corrections, and what may be concluded from them together.
+# --------------------------------------------------------------------------------------------------
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values corrected by Holm's step-down method: never below the raw ones or above 1."""
+    if not len(p):
+        return p.copy()
+
+    order = np.argsort(p, kind="stable")
+    steps = (len(p) - np.arange(len(p))) * p[order]
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
+
+
+def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
+    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
+    else 0."""
+    tests = len(p)
+    place = np.arange(1, tests + 1)
+    order = np.argsort(p)
+    adjusted = p[order] * tests * np.sum(1 / place) / place
+    # A hypothesis is rejected with any that has a greater p-value.
+    adjusted = np.minimum.accumulate(adjusted[::-1])[::-1]
+    rejected = np.zeros(tests)
+    rejected[order] = adjusted <= rate
+    return rejected
 
 
 def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:

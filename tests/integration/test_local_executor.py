@@ -110,8 +110,7 @@ def test_a_ledger_that_cannot_be_read_stops_the_run_and_keeps_the_answers(
 
 def test_a_cancelled_run_does_not_wait(tmp_path: Path, make_benchmark: Maker) -> None:
     """Cancelling the task of a run ends it at once, though a judge would take an hour."""
-    from lmmscore.api import play_request
-    from lmmscore.request import Request
+    from lmmscore.api import Request, play_request
 
     asked = asyncio.Event()
 
