@@ -268,6 +268,9 @@ WORDS = {
         explanation explanations reason reasons reasoning justification justifications rationale
         rationales comment comments evidence pros cons strengths weaknesses feedback begründung""",
     "NEXT": "next more further additional",
+    "GROUND": """
+        measured_facts measurements visible_evidence visual_evidence what_is_visible what_i_see
+        what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
         welcome please kindly certainly absolutely gladly of_course course sure_thing ok okay
         alright all_right understood yes got_it ready done end_of end concludes that_is_all

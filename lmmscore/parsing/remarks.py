@@ -223,9 +223,18 @@ def is_courteous(sentence: str) -> bool:
 _OFFERED = any_of("OFFER")
 
 
+def _told(words: str) -> str:
+    """Return the row of words without a courtesy at its beginning and the grounds it names."""
+    return _GROUNDS.sub("", _LEADING.sub("", row_of(words)))
+
+
+# "from measured facts only": what can be seen is what scores should rest on.
+_GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
+
+
 def is_plain(words: str) -> bool:
     """Tell whether words are all of classes that leave scores what they are."""
-    row = _LEADING.sub("", row_of(words))
+    row = _told(words)
     # "Each out of a maximum of 10": which number it is is looked at elsewhere.
     known = _PLAIN | _BOUND if _NUMBER.intersection(row) else _PLAIN
     return known.issuperset(row) and _NOT_OWN.search(row) is None
@@ -431,7 +440,7 @@ _BEFORE_IMAGES = _PLAIN - any_of("GRADE", "LOW", "GOOD", "SCALE", "CONTENT", "BE
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
-    row = _LEADING.sub("", row_of(words))
+    row = _told(words)
     if not row:
         return True
 
