@@ -55,7 +55,7 @@ class _Results:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _VibeFolder:
     """Where a results file stands: whose results, of what."""
 
     model: str
@@ -98,7 +98,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
 # Results
 
 
-def _places(tree: FolderTree) -> Iterator[_Place]:
+def _places(tree: FolderTree) -> Iterator[_VibeFolder]:
     """Yield every results file."""
     for path in tree.named("_results.json"):
         parts = path.parts
@@ -108,7 +108,7 @@ def _places(tree: FolderTree) -> Iterator[_Place]:
 
         level = parts[-3] if len(parts) > 2 else ""
         model = parts[-4] if len(parts) > 3 else tree.name
-        yield _Place(model, level, task, path)
+        yield _VibeFolder(model, level, task, path)
 
 
 def _is_results(path: Path) -> bool:
@@ -132,7 +132,7 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return data
 
 
-def _take_entry(results: _Results, place: _Place, entry: dict[str, Any], folder: Path) -> None:
+def _take_entry(results: _Results, place: _VibeFolder, entry: dict[str, Any], folder: Path) -> None:
     """Take one model's result of an item: its edit, or that there is none."""
     name = str(entry["id"])
     prompt = str(entry.get("prompt") or entry.get("input_prompt") or "").strip()
