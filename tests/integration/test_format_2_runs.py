@@ -167,7 +167,7 @@ def test_a_member_that_does_not_apply_does_not_count(tmp_path: Path, make_benchm
         ({"members": ["dialog-a"], "overall": {"mean": ["dialog-x"]}}, "unknown name dialog-x"),
         ({"members": ["dialog-a", "suite"], "overall": "mean"}, "holds itself"),
         ({"members": ["dialog-a"], "combine": "mean", "format": 1, "gates": True}, "gates"),
-        ({"members": ["dialog-a"], "overall": "weighted"}, "no place in a suite"),
+        ({"members": ["dialog-a"], "overall": "weighted"}, "cannot be used in a suite"),
         ({"members": ["pairs"], "overall": "mean"}, "compare pairs"),
         ({"members": ["open"], "overall": "mean"}, "leaves a question open, scale"),
     ],

@@ -220,7 +220,7 @@ def test_an_answer_that_fits_nothing_is_refused_at_import(
 @pytest.mark.parametrize("answer", ["10-1", "nan-inf", "a lot"])
 def test_what_is_no_scale_is_not_taken_for_one(answer: str) -> None:
     """A scale that is typed wrongly is said at once."""
-    with pytest.raises(DialogError, match="no scale"):
+    with pytest.raises(DialogError, match="not a scale"):
         _scale_typed(answer)
 
 
