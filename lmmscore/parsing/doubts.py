@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from lmmscore.parsing.captions import is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.notes import Note
+from lmmscore.parsing.notes import Note, flag_in
 from lmmscore.parsing.numbers import (
     is_upside_down,
     numbers_in,
@@ -157,6 +157,10 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
         return _of_one(page, sentence) or _EVERY
 
     line = sentence.line
+    flag = flag_in(sentence.text) if sentence.place is not _Place.AMID else None
+    if flag is not None and not sentence.factors:
+        return _EVERY if flag.casts_doubt() else set()
+
     if sentence.place is _Place.AHEAD and line.kind is Kind.LEGEND and line.heads:
         return _EVERY if sets_bounds(sentence.text) else set()
 

@@ -337,8 +337,11 @@ def _has_keys(tree: Tree) -> bool:
     return any(key or (isinstance(node, Tree) and _has_keys(node)) for key, node in tree.pairs)
 
 
-def _notes(tree: Tree, image: int | None, names: Names) -> Iterator[Note]:
-    """Yield the values under keys that name neither a factor, a score nor an image."""
+def _notes(tree: Tree, image: int | None, names: Names, above: str = "") -> Iterator[Note]:
+    """Yield the values under keys that name neither a factor, a score nor an image.
+
+    What is listed stands under the key above it.
+    """
     if image is None:
         image = 1 if names.n == 1 else _image_of(tree, names, weak=True)
 
@@ -347,9 +350,10 @@ def _notes(tree: Tree, image: int | None, names: Names) -> Iterator[Note]:
             continue
 
         if isinstance(node, Tree):
-            yield from _notes(node, names.image_labelled(_spaced(key)) or image, names)
+            of = names.image_labelled(_spaced(key)) or image
+            yield from _notes(node, of, names, key or above)
         elif normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS:
-            yield Note(image, _spaced(key), node.text)
+            yield Note(image, _spaced(key or above), node.text)
 
 
 @dataclass(frozen=True, slots=True)

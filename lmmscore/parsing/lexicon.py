@@ -58,7 +58,8 @@ WORDS = {
         は delle 는 은""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
-        than against from through let ability""",
+        than against through let ability""",
+    "FROM": "from",
     # --- What may be spoken of ---
     "THIS": """
         this these those everything ones above below following foregoing preceding the_rest
@@ -121,19 +122,20 @@ WORDS = {
         varies analyse* analyze* analysing analyzing analysis review reviewed reviewing explain
         explains explained explaining describe described describes justify justified use uses
         used using compute computed calculate calculated determine determined derive derived
-        settle settled propose proposed suggest suggested arrive_at make makes making made put
-        perform performs performed performing performance follow_from earn earns deserves
-        achieves treated looks weighted weighting ranked strictly re_checked checked
-        double_checked applied apply measured avoiding decide decided marked conclude concluded
-        solve solved ensure ensured avoided""",
+        settle settled propose proposed suggest suggested make makes making made put perform
+        performs performed performing performance follow_from earn earns deserves achieves
+        treated looks weighted weighting ranked strictly re_checked checked double_checked
+        applied apply measured avoiding decide decided marked conclude concluded solve solved
+        ensure ensured avoided arrived_at arrive_at came_to come_to""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
         requirement requirements terms respect expectations intention intent standard standards
         formula formulas""",
-    "INSTRUCTION": "instruction instructions instructed",
+    "INSTRUCTION": "instruction instructions instructed text texts",
     "ANSWER": """
-        answer answers solution solutions assistants assistant question problem equation""",
+        answer answers solution solutions assistants assistant question problem equation fact
+        facts""",
     "SOURCE": """
         source original originals reference unedited input_image ausgangsbild originalbild
         output_image""",
@@ -189,7 +191,7 @@ WORDS = {
         old older prior former formerly unrevised uncalibrated first_pass first_impression
         first_impressions gut rough roughly pass trial attempt run superseded outdated obsolete
         stale unfinished temporar* interim unverified unconfirmed pending scratch vorläufig*
-        provisoire* provisori* 草稿 初步 暂定 暫定""",
+        provisoire* provisori* 草稿 初步 暂定 暫定 so_far""",
     "WITHDRAW": """
         ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew revoke*
         cancel* void voided invalid* null moot delete deleted scrap strike redo redone restart
@@ -230,7 +232,7 @@ WORDS = {
         person_who model organiser* organizer* author authors paper papers literature publication
         dataset leaderboard oracle teacher committee someone somebody anybody he she teammate*
         audience customer* client clients students student jury predecessor friend boss 评审 评委
-        他人 别人 另一位 評者 他の人 다른""",
+        他人 别人 另一位 評者 他の人 다른 told said says say heard hearsay rumour rumor rumours""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday
@@ -304,11 +306,11 @@ WORDS = {
         scenery landscape* view_er viewer* photographer* cartoon* painting* painted drawn smooth*
         crisp* soft* smear* distort* warp* stretch* jagged jaggies remain* kept keeps keeping
         retain* preserve* preserving unchanged untouched altered replaces replaced replacing
-        removed removes removing vanish* disappear* hover* float* stands standing facts fact
-        steps step_wise arrow* texts sharpness melt* bend bends bent glass metal wood* paint
-        sharpen* size sized tiny huge warm warmer cold cool cooler red blue green yellow white
-        black grey gray brown purple orange pink golden changed change changes chart* graph* axis
-        axes bar bars misread sides inserted inserting text""",
+        removed removes removing vanish* disappear* hover* float* stands standing steps step_wise
+        arrow* sharpness melt* bend bends bent glass metal wood* paint sharpen* size sized tiny
+        huge warm warmer cold cool cooler red blue green yellow white black grey gray brown
+        purple orange pink golden changed change changes chart* graph* axis axes bar bars misread
+        sides inserted inserting""",
 }
 
 UNKNOWN = "UNKNOWN"

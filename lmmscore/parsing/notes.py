@@ -51,21 +51,25 @@ class Note:
         if value in _YES | _NO and not words & _SCALES:
             return self._is_a_bad_flag(words, denied=value in _NO)
 
-        if words & _RATERS:
-            people = _PEOPLE if words & _OWN_NAMES else _PEOPLE | _MODELS
-            return bool(people.intersection(row_of(value)))
+        if words & _OWN_NAMES:
+            return bool(_PEOPLE.intersection(row_of(value)))
 
-        if words & _NAMES:
-            return False
+        if words & _ORIGINS:
+            return not _FILE_NAME.search(value) and not is_plain(value)
 
         if _NUMBER.fullmatch(value):
-            known = words & (_QUANTITIES | _SCALES) or is_plain(self.key)
+            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
             return self.image is None and not known
 
+        if words & _FREE:
+            return False
+
         said = f"{self.key}: {self.text}"
-        if self.image is None and not words & (_QUANTITIES | _SCALES) and not is_plain(self.key):
+        if _voids(said) or is_alarming(said):
             return True
-        return _voids(said) or is_alarming(said)
+
+        known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
+        return self.image is None and not known
 
     def _is_bad_talk(self) -> bool:
         if self.image is None:
@@ -93,7 +97,7 @@ class Note:
             return not denied
         if words & _GOOD_FLAGS or _SEEING.intersection(row):
             return denied
-        return not words & (_OTHER_FLAGS | _NAMES | _QUANTITIES | _RATERS)
+        return not words <= _KNOWN | _OTHER_FLAGS
 
 
 _TALK = frozenset(
@@ -107,9 +111,13 @@ _NO_FAILURE = frozenset(
     """ok okay success successful complete completed done none null false no final finished valid
     evaluated scored 200 0""".split()
 ) | {"", "no error", "no errors", "[]"}
-_RATERS = frozenset(
-    "source origin by rater raters judge author annotator annotators from model evaluator".split()
+_ORIGINS = frozenset("source origin by rater raters author annotator annotators from".split())
+"""Keys that say whose scores they are."""
+_FREE = frozenset(
+    """name label title id index file filename path task category instruction instructions prompt
+    question best worst winner preferred weakest strongest""".split()
 )
+"""Keys under which anything may stand."""
 _NAMES = frozenset(
     """name label title id index number no file filename path task category instruction
     instructions prompt question best worst winner preferred better weakest strongest date time
@@ -135,9 +143,11 @@ _NO = frozenset(("false", "no", "0", "none", "null", "", "n/a", "missing", "unav
 _UNREAL = any_of("UNREAL", "DRAFT", "WITHDRAW", "ALTER", "BROKEN", "NOT", "NOTHING", "FAIL")
 _SEEING = any_of("SEE", "ARRIVE", "REAL", "FINAL", "FILE")
 _PEOPLE = any_of("RATER", "OTHER", "UNREAL")
-_MODELS = any_of("MODEL")
 _OWN_NAMES = frozenset(("judge", "model", "evaluator"))
 """Keys under which the judge may give its own name."""
+_SMALL = frozenset("is are was has the a of by in on and for to s x factor factors".split())
+_KNOWN = _FREE | _NAMES | _QUANTITIES | _SCALES | _OWN_NAMES | _ORIGINS | _SMALL
+_FILE_NAME = re.compile(r"\.[a-z]{3,4}$|/")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
 
 
@@ -155,6 +165,15 @@ def _voids(text: str) -> bool:
 _NONE_OF = re.compile(r"(?:0|no|none|not)\b")
 _TAG = re.compile(r"<[A-Za-z][\w-]*((?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))+)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"'<>]*)[\"']")
+
+
+_LINE = re.compile(r"\W*(?P<key>[a-z]+(?:_[a-z]+)+)[ ]*[:=][ ]*(?P<value>\S.{0,80})")
+
+
+def flag_in(line: str) -> Note | None:
+    """Return the note that a line of YAML is: `images_seen: 0`."""
+    found = _LINE.fullmatch(line.strip())
+    return Note(None, found["key"].replace("_", " "), found["value"]) if found else None
 
 
 def attributes(text: str) -> Iterator[Note]:

@@ -153,10 +153,10 @@ def shows(row: str) -> bool:
 # --- What is known to be harmless ---
 
 _PLAIN = any_of(
-    *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "IT", "THIS", "PICTURE"),
-    *("THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION", "ANSWER"),
-    *("SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE", "REASON", "NEXT"),
-    *("CONTENT", "MEANS", "COMMA", "COLON", "ASKED"),
+    *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "FROM", "IT", "THIS"),
+    *("PICTURE", "THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION"),
+    *("ANSWER", "SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE"),
+    *("REASON", "NEXT", "CONTENT", "MEANS", "COMMA", "COLON", "ASKED"),
 )
 _ALARM = any_of(
     *("UNREAL", "WITHDRAW", "ALTER", "QUANTITY", "RATER", "MODEL", "FILE", "BROKEN", "TIME"),
@@ -174,6 +174,12 @@ _ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
 _NOT_OWN = rule(
     "YOU (THE|FINAL|REAL|SELF)* SCORE",
     "SCORE (THIS|IT)* YOU",
+    "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS)* SCORE",
+    "SCORE IT* SELF (HAVE|HAD|BE)* (ARRIVE|SEE)",
+    "(SCORE|THIS|IT) (BE|HAVE)* (ARRIVE|JUDGE) FROM",
+    # "I have yet to see them", "still to be received"
+    "SELF (HAVE|WILL) LINK* TOWARD (SEE|ARRIVE)",
+    "TOWARD BE (SEE|ARRIVE|JUDGE)",
     "^PICTURE (THE|THIS)",
     "^ THE SELF HAVE* (ARRIVE|SEE)",
     "BE SELF (HAVE|TOWARD)",
@@ -298,7 +304,11 @@ def is_harmless(sentence: str) -> bool:
 
     # The judge tells how it went about it: "in case of doubt I rounded down".
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
-    return bool(tells) and not _UNSETTLED.intersection(row)
+    return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
+
+
+_NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
+_FEW = 2
 
 
 def is_innocent(sentence: str) -> bool:
