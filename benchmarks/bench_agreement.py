@@ -95,9 +95,8 @@ def against_scipy() -> None:
     y = x + rng.normal(size=400)
     start = time.perf_counter()
     groups = resampling.item_groups(400, rng)
-    of = resampling.spearman_of_counts(x, y, groups, int(groups.max()) + 1)
-    left = of(resampling.left_out(np.arange(int(groups.max()) + 1)))
-    resampling.interval(correlation.spearman(x, y), left, "fisher")
+    of = resampling.spearman_of_counts(x, y, groups.of_item, groups.number)
+    groups.interval(correlation.spearman(x, y), of, "fisher")
     ours = time.perf_counter() - start
 
     def spearman(a: np.ndarray, b: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.plan import Protocol, load_protocol, make_plan
+from lmmscore.plan import Plan, Protocol, load_protocol, make_plan
 
 METHODS, SMALL, LARGE = 4, 5_000, 20_000
 
@@ -75,7 +75,7 @@ def measured(items: int) -> Measured:
 
 def walk(benchmark: Benchmark, protocol: Protocol) -> None:
     """Make the plan, and look at every session as a run does."""
-    plan = make_plan(benchmark, benchmark, protocol)
+    plan = make_plan(benchmark, Plan(benchmark, protocol))
     assert sum(1 for _ in plan) == len(benchmark.items)
 
 

@@ -41,9 +41,9 @@ def ordinal(number: int) -> str:
     if 1 <= number <= len(_ORDINALS):
         return _ORDINALS[number - 1]
 
-    suffix = (
-        "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
+    # 111th, not 111st.
+    is_teen = 10 <= number % 100 <= 20
+    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{suffix}"
 
 
@@ -118,7 +118,7 @@ FIELD = "field."
 SLOT_NAMES = {
     "n": "how many edits this conversation is about",
     "n_word": "the same in words: eight",
-    "position": "the place of the edit now shown: 3",
+    "position": "the position of the edit now shown: 3",
     "ordinal": "the same in words: third",
     "task": "the task category as a title: Background Change",
     "task_lower": "the task category in lower case: background change",
@@ -264,7 +264,7 @@ class Turn(StrictModel):
     )
     say_at: dict[int, str] = Field(
         default_factory=dict,
-        description="With each: the words for edits in certain places, before all other forms.",
+        description="With each: the words for edits in certain positions, before all other forms.",
     )
     say_for: dict[str, str] = Field(
         default_factory=dict,
@@ -466,7 +466,8 @@ class Message:
             yield picture
             at = place
 
-        if self.text[at:].strip() or not self.images or not self.places:
+        # Words of blanks alone are sent after pictures that stand before them, as they always were.
+        if self.text[at:].strip() or not self.places:
             yield self.text[at:]
 
 
@@ -519,16 +520,15 @@ class Conversation:
 def _chain(before: str, message: Message) -> str:
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
-    schema = (f"schema {message.schema}",) if message.schema else ()
+    parts = [message.role, message.text, *(picture.digest for picture in message.images)]
+    if message.schema:
+        parts.append(f"schema {message.schema}")
+
     # Absent where the pictures stand before the words, so that old keys stay what they were.
-    places = (f"places {' '.join(map(str, message.places))}",) if message.places else ()
-    for part in (
-        message.role,
-        message.text,
-        *(picture.digest for picture in message.images),
-        *schema,
-        *places,
-    ):
+    if message.places:
+        parts.append(f"places {' '.join(map(str, message.places))}")
+
+    for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
 

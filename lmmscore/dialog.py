@@ -151,27 +151,24 @@ class Dialog(StrictModel):
     @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
-        # A definition is shown to human raters only: with or without it, the judge is asked the
-        # same.
-        described = self.model_dump(mode="json", exclude={"factors": {"__all__": {"definition"}}})
+        return self._digest()
+
+    @cached_property
+    def wording(self) -> str:
+        """Identifies what is said, shown and read: a new title or version alone changes nothing."""
+        return self._digest("title", "about", "origin", "version", "dialog", "questions")
+
+    def _digest(self, *without: str) -> str:
+        """Return the digest of every key but some."""
+        # A definition is shown to human raters only: the judge is asked the same without it.
+        left_out: dict[str, Any] = {"factors": {"__all__": {"definition"}}}
+        left_out |= dict.fromkeys(without, True)
+        described = self.model_dump(mode="json", exclude=left_out)
         if self.format == 1:
             # Digests of dialogs that could be written before format 2 stay what they were.
             described = _without_format_2(described)
 
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
-
-    @cached_property
-    def wording(self) -> str:
-        """Identifies what is said, shown and read: a new title or version alone changes nothing."""
-        described = {"title", "about", "origin", "version", "dialog", "questions"}
-        data = self.model_dump(mode="json", exclude=described)
-        if self.format == 1:
-            data = _without_format_2(data)
-
-        for factor in data["factors"]:
-            factor.pop("definition", None)
-
-        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def formula(self) -> Formula | None:
@@ -236,13 +233,11 @@ class Dialog(StrictModel):
             if turn.is_shot and not self._is_seen(place):
                 yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
 
-        if self.covers != "edit":
-            return
-
-        apart = [turn for turn in self.turns if turn.fresh and turn.read == "scores"]
-        for turn in apart:
-            for where in _blind_words(turn):
-                yield f"turn {turn.name}: scores an edit that a new conversation {where}"
+        # Where a dialog covers more than one edit, those before a new conversation are lost to it
+        # by design.
+        if self.covers == "edit":
+            for turn in self.turns:
+                yield from _blind_words(turn)
 
     def _is_seen(self, place: int) -> bool:
         """Tell whether a question follows an example in the same conversation."""
@@ -257,12 +252,11 @@ class Dialog(StrictModel):
         return next(factor for factor in self.factors if factor.key == key)
 
     def factors_read_by(self, turn: Turn) -> tuple[Factor, ...]:
-        """Return the factors read from the reply to this turn."""
-        return (
-            self.factors
-            if turn.factors is None
-            else tuple(self.factor(key) for key in turn.factors)
-        )
+        """Return the factors read from the reply to this turn, in its order."""
+        if turn.factors is None:
+            return self.factors
+
+        return tuple(self.factor(key) for key in turn.factors)
 
     def setting_values(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """Return the slots that the chosen settings give, defaults for the rest."""
@@ -316,13 +310,8 @@ class Dialog(StrictModel):
         for turn in self.turns_for(item):
             texts += [*turn.texts_for(item.task), turn.heard or ""]
 
-        columns: dict[str, None] = {}
-        for text in texts:
-            for name in slots_of(text):
-                if name.startswith(FIELD):
-                    columns[name.removeprefix(FIELD)] = None
-
-        return tuple(columns)
+        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
+        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -339,16 +328,18 @@ class Dialog(StrictModel):
 
 
 def _blind_words(turn: Turn) -> Iterator[str]:
-    """Yield how a turn of its own leaves the edit out: in all its words, or in some of them."""
-    if "edit" in turn.show or _shows_by_setting(turn):
+    """Yield how a new conversation scores an edit that it does not show, for some tasks or all."""
+    apart = turn.fresh and turn.read == "scores"
+    if not apart or "edit" in turn.show or _shows_by_setting(turn):
         return
 
+    says = f"turn {turn.name}: scores an edit that a new conversation never shows"
     if "edit" not in shown_in(turn.say):
-        yield "never shows"
+        yield says
 
     for task, text in turn.say_for.items():
         if "edit" not in shown_in(text):
-            yield f"never shows for the task {task}"
+            yield f"{says} for the task {task}"
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
@@ -525,24 +516,12 @@ def _exclude_each_other(one: Turn, other: Turn) -> bool:
 
 
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
-    known = _known_slots(dialog) - _ONLY_IN_REPAIRS
-    kinds = {f"{SHOW}{kind}" for text in turn.texts for kind in shown_in(text)}
-
-    for text in turn.texts:
-        yield from _unknown_slots(text, known | kinds, where)
-
-    yield from _unknown_slots(turn.heard or "", known, where)
-
-    for kind in turn.kinds:
-        yield from _unknown_slots(kind, known, where)
-        if not slots_of(kind):
-            yield from _kind_incoherences(dialog, turn, kind, where)
+    yield from _slot_incoherences(dialog, turn, where)
 
     if dialog.covers == "edit" and turn.each == "edit":
         yield f"{where}: `each: edit` has no place where the dialog covers one edit"
 
     keys = [factor.key for factor in dialog.factors]
-
     for key in turn.factors or ():
         if key not in keys:
             yield f"{where}: unknown factor {key}{nearest(key, keys)}"
@@ -552,6 +531,23 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
     if turn.form is not None:
         yield from _form_incoherences(turn, turn.form, where)
+
+
+def _slot_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    """Yield the names in a turn's words that mean nothing, and the pictures it cannot show."""
+    known = _known_slots(dialog) - _ONLY_IN_REPAIRS
+    # Any kind of picture may stand between the words; which of them can be shown is asked below.
+    kinds = {f"{SHOW}{kind}" for kind in turn.kinds}
+    for text in turn.texts:
+        yield from _unknown_slots(text, known | kinds, where)
+
+    yield from _unknown_slots(turn.heard or "", known, where)
+
+    for kind in turn.kinds:
+        yield from _unknown_slots(kind, known, where)
+        # A kind that a setting gives is known only once the setting is chosen.
+        if not slots_of(kind):
+            yield from _kind_incoherences(dialog, turn, kind, where)
 
 
 def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Iterator[str]:
@@ -604,8 +600,7 @@ def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
     if form.list and turn.read != "scores":
         yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
 
-    names_winner = bool(form.key or form.winners)
-    if names_winner and turn.read != "winner":
+    if (form.key or form.winners) and turn.read != "winner":
         yield f"{where}: `form: key` and words that name a winner need `read: winner`"
 
     meanings = set(form.winners.values())
@@ -614,10 +609,12 @@ def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
 
 
 def _known_slots(dialog: Dialog) -> set[str]:
-    settings = {
-        f"{n}.{key}" for n, s in dialog.settings.items() for c in s.choices.values() for key in c
-    }
-    return {*SLOT_NAMES, *settings, *dialog.settings}
+    known = {*SLOT_NAMES, *dialog.settings}
+    for name, setting in dialog.settings.items():
+        # Every choice gives the same names.
+        known |= {f"{name}.{key}" for key in setting.choices[setting.default]}
+
+    return known
 
 
 _ONLY_IN_REPAIRS = {"problems"}
@@ -736,10 +733,10 @@ def ensemble_of(suite: Suite, inner: Sequence[Suite], dialogs: Sequence[Dialog])
     members: list[Dialog | Ensemble] = []
     for name in suite.members:
         member = found[name]
-        if isinstance(member, Dialog):
-            members.append(member)
-        else:
+        if isinstance(member, Suite):
             members.append(ensemble_of(member, inner, dialogs))
+        else:
+            members.append(member)
 
     return Ensemble(suite, tuple(members))
 
@@ -751,7 +748,7 @@ def dialog_folders() -> list[Path]:
 
 
 def dialog_names() -> list[str]:
-    """Return the names of all dialogs and suites at hand."""
+    """Return the names of all dialogs and suites that can be named."""
     return sorted({path.stem for folder in dialog_folders() for path in folder.glob("*.yaml")})
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lmmscore.errors import NoRecordedReply
-from lmmscore.execution.base import LedSession, OpenQuestion
+from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
 from lmmscore.judges.config import JudgeOptions, Prices

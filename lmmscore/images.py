@@ -15,6 +15,7 @@ import zlib
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -102,7 +103,7 @@ class Recipe:
         """Return the recipe that is written so."""
         found = re.fullmatch(r"v1 (png|jpeg|webp) max_side=(\d+)", text)
         if found is None:
-            raise FileProblem(f"{text!r} is no recipe for pictures that is known here")
+            raise FileProblem(f"{text!r} is not a known way to prepare pictures")
 
         return cls(int(found[2]), cast(ImageFormat, found[1]))
 
@@ -120,15 +121,12 @@ class Header:
 
 def read_header(path: Path) -> Header:
     """Return what the file says of itself. Raises ImageProblem, with what to do."""
-    with _opened(path) as image:
-        try:
-            width, height = image.size
-            if _lies_on_its_side(image):
-                width, height = height, width
+    with _decoding(path) as image:
+        width, height = image.size
+        if _lies_on_its_side(image):
+            width, height = height, width
 
-            return Header(image.format or "", width, height, getattr(image, "n_frames", 1))
-        except _BROKEN as error:
-            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+        return Header(image.format or "", width, height, getattr(image, "n_frames", 1))
 
 
 def _lies_on_its_side(image: Image.Image) -> bool:
@@ -142,12 +140,9 @@ def _lies_on_its_side(image: Image.Image) -> bool:
 
 def load_rgb(path: Path) -> Image.Image:
     """Return the picture as RGB, upright, transparency on white; the first frame of several."""
-    with _opened(path) as image:
-        try:
-            image.load()
-            return _to_rgb(ImageOps.exif_transpose(image))
-        except _BROKEN as error:
-            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+    with _decoding(path) as image:
+        image.load()
+        return _to_rgb(ImageOps.exif_transpose(image))
 
 
 @cache
@@ -164,6 +159,19 @@ def _refuse_without_files(error: Exception) -> None:
             "the system lets this process open no more files; `ulimit -n 256` allows more, and "
             "a lower --concurrency needs fewer"
         ) from error
+
+
+@contextmanager
+def _decoding(path: Path) -> Iterator[Image.Image]:
+    """Open a picture; whatever Pillow raises on its pixels becomes an ImageProblem.
+
+    Opening reads the head of a file only: most damage shows when its pixels are unpacked.
+    """
+    with _opened(path) as image:
+        try:
+            yield image
+        except _BROKEN as error:
+            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
 
 
 def _opened(path: Path) -> Image.Image:
@@ -200,11 +208,7 @@ def _opened(path: Path) -> Image.Image:
 def _to_rgb(image: Image.Image) -> Image.Image:
     if image.mode in {"I;16", "I;16B", "I;16L", "I"}:
         # 16-bit greys: Pillow would clip at 255 instead of scaling.
-        image = (
-            image.point(lambda value: value / 257, "L")
-            if image.mode == "I"
-            else _scaled_16_bit(image)
-        )
+        image = image.convert("I").point(lambda value: value / 257, "L")
 
     if image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         rgba = image.convert("RGBA")
@@ -213,10 +217,6 @@ def _to_rgb(image: Image.Image) -> Image.Image:
         image = canvas
 
     return image.convert("RGB")
-
-
-def _scaled_16_bit(image: Image.Image) -> Image.Image:
-    return image.convert("I").point(lambda value: value / 257, "L")
 
 
 def fitted_size(width: int, height: int, max_side_px: int) -> tuple[int, int]:
@@ -228,11 +228,8 @@ def fitted_size(width: int, height: int, max_side_px: int) -> tuple[int, int]:
 def draw_over(source: Path, layer: Path, out: Path) -> None:
     """Write the source with a transparent layer of marks laid over it, as PNG."""
     base = load_rgb(source).convert("RGBA")
-    with _opened(layer) as image:
-        try:
-            marks = ImageOps.exif_transpose(image).convert("RGBA")
-        except _BROKEN as error:
-            raise ImageProblem(f"{layer}: broken picture ({error}); export it again") from error
+    with _decoding(layer) as image:
+        marks = ImageOps.exif_transpose(image).convert("RGBA")
 
     if marks.size != base.size:
         marks = marks.resize(base.size, Image.Resampling.BICUBIC)
@@ -253,16 +250,19 @@ def fit(image: Image.Image, max_side_px: int) -> Image.Image:
 
 def encode(image: Image.Image, image_format: ImageFormat) -> bytes:
     """Return the pixels as a file, with nothing but the pixels in it."""
+    # Built again from the pixels: Pillow would save what it knows of the file along with them.
     bare = Image.frombytes(image.mode, image.size, image.tobytes())
     out = io.BytesIO()
-    if image_format == "png":
-        bare.save(out, "PNG", compress_level=6)
-    elif image_format == "jpeg":
-        bare.save(out, "JPEG", quality=95, subsampling=0)
-    else:
-        bare.save(out, "WEBP", lossless=True, quality=50, method=3)
-
+    bare.save(out, image_format, **_ENCODING[image_format])
     return out.getvalue()
+
+
+_ENCODING: dict[ImageFormat, dict[str, Any]] = {
+    "png": {"compress_level": 6},
+    "jpeg": {"quality": 95, "subsampling": 0},
+    "webp": {"lossless": True, "quality": 50, "method": 3},
+}
+"""No loss that a judge could see; for lossless WebP `quality` is how hard it tries."""
 
 
 def _bare_png(data: bytes, max_side_px: int) -> bytes:
@@ -324,15 +324,11 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
 
     Raises ImageProblem.
     """
-    with _opened(path) as image:
-        try:
-            # A JPEG can be unpacked at a half or a quarter of its size, which is all that is
-            # needed.
-            image.draft("RGB", (max_side_px, max_side_px))
-            image.load()
-            small = _to_rgb(ImageOps.exif_transpose(image))
-        except _BROKEN as error:
-            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+    with _decoding(path) as image:
+        # A JPEG can be unpacked at a half or a quarter of its size, which is all that is needed.
+        image.draft("RGB", (max_side_px, max_side_px))
+        image.load()
+        small = _to_rgb(ImageOps.exif_transpose(image))
 
     small.thumbnail((max_side_px, max_side_px), Image.Resampling.BILINEAR, reducing_gap=2.0)
     small.info.clear()
@@ -400,6 +396,7 @@ class Pictures:
         with self._lock:
             known = self._in_use.get(path)
 
+        # Outside the lock: the digest reads the whole file, and other threads need not wait for it.
         picture = known or Picture(path, self.recipe, picture_digest(path, self.recipe))
         with self._lock:
             picture = self._in_use.setdefault(path, picture)
@@ -445,11 +442,11 @@ class PathMap(Mapping[str, Path]):
 
     __slots__ = ("_keys", "_names", "_root")
 
-    def __init__(self, root: Path, names: Mapping[str, str], keys: Sequence[str] = ()) -> None:
+    def __init__(self, root: Path, names: Mapping[str, str], keys: tuple[str, ...] = ()) -> None:
         self._root = root
         # Most items have an edit of every method: they share one tuple of names.
         same = len(keys) == len(names) and all(key in names for key in keys)
-        self._keys = tuple(keys) if same and isinstance(keys, tuple) else tuple(names)
+        self._keys = keys if same else tuple(names)
         self._names = tuple(names[key] for key in self._keys)
 
     def __getitem__(self, key: str) -> Path:
@@ -618,7 +615,7 @@ class PictureFiles:
 
     def _matches(self, pattern: str, place: str) -> Iterator[tuple[str, str]]:
         # Thousands of items make as many patterns; compiling each would take most of the time.
-        first, rest = _split_at_method(pattern)
+        first, *rest = pattern.split("\0")
         for name in self._listing.candidates(pattern):
             method = _method_in(name, first, rest)
             if method is None or Path(name).suffix.lower() not in IMAGE_SUFFIXES:
@@ -670,7 +667,7 @@ class PictureFiles:
     def _stays_inside(self, name: str) -> bool:
         folder, _, file = name.rpartition("/")
         plain = file not in {"", ".", ".."} and not ("\0" in name or name.startswith("/"))
-        if not plain or os.sep != "/":
+        if not plain:
             return is_inside(self.root, name)
 
         # Folders are resolved once each: most files share a few.
@@ -707,11 +704,6 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:  # a name longer than the file system allows
         return False
-
-
-def _split_at_method(pattern: str) -> tuple[str, list[str]]:
-    first, *rest = pattern.split("\0")
-    return first, rest
 
 
 def _method_in(name: str, first: str, rest: list[str]) -> str | None:

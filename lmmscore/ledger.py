@@ -1027,12 +1027,25 @@ def problems(path: Path) -> Iterator[str]:
                 if line != "ok":
                     yield f"{path}: {line}"
 
-            for row in connection.execute(_SELECT):
-                yield from (
-                    f"{path}: exchange {str(row[0])[:12]}: {says}" for says in faults_of(row)
-                )
+            yield from _faults_in(path, connection.execute(_SELECT))
     except LedgerError as error:
         yield str(error)
+
+
+def problems_of(path: Path, keys: Iterable[str]) -> Iterator[str]:
+    """Yield what is wrong with some exchanges of a ledger, without looking at the others."""
+    try:
+        with _reading(path) as connection:
+            for key in keys:
+                yield from _faults_in(path, connection.execute(f"{_SELECT} WHERE key = ?", (key,)))
+    except LedgerError as error:
+        yield str(error)
+
+
+def _faults_in(path: Path, rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        for says in faults_of(row):
+            yield f"{path}: exchange {str(row[0])[:12]}: {says}"
 
 
 def faults_of(row: Row) -> Iterator[str]:

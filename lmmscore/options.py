@@ -145,6 +145,45 @@ def option(default: Any, help: str, **about: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
+def same_as(options: type, name: str) -> Any:
+    """Declare a field again that another class of options has; its type is written there too."""
+    known = next(each for each in fields(options) if each.name == name)
+    if callable(known.default_factory):
+        return field(default_factory=known.default_factory, metadata=known.metadata)
+    return field(default=known.default, metadata=known.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of a benchmark, and where its pictures are.
+
+    Declared here and not with a run's other options: the commands that take only these start
+    without loading judges.
+    """
+
+    tasks: tuple[str, ...] = option(
+        (), "Only this task category; may be repeated.", flag="--task", group=JUDGED
+    )
+    items: tuple[str, ...] = option(
+        (), "Only this item; may be repeated.", flag="--item", group=JUDGED
+    )
+    settings: Mapping[str, str] = option(
+        {},
+        "A setting of the dialog, for example against=source.",
+        flag="--setting",
+        metavar="NAME=CHOICE",
+        group=JUDGED,
+    )
+    root: Path | None = option(
+        None,
+        "The folder the pictures are in, in place of `root:` in the file; needed where that "
+        "leads outside the file's own folder.",
+        flag="--root",
+        metavar="FOLDER",
+        group=JUDGED,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
     """An option with its name, type and default."""
@@ -193,13 +232,16 @@ def taken(options: type, given: Mapping[str, Any], whose: str) -> dict[str, Any]
     for name, value in given.items():
         if name not in known:
             raise TypeError(f"{whose} has no option {name!r}{nearest(name, known)}")
-        made[name] = value if value is None else _as_held(known[name], value)
 
-    # None says "not given" for any of them.
-    return {name: value for name, value in made.items() if value is not None}
+        # None says "not given" for any of them.
+        if value is not None:
+            made[name] = _as_held(known[name], value)
+
+    return made
 
 
 def _as_held(option: Declared, value: Any) -> Any:
+    """Return a value from Python in the type of its field; a text is not taken apart."""
     kinds = option.kinds
     if Path in kinds:
         # An empty path would be the folder one happens to be in.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Order = Literal["given", "shuffled", "balanced"]
 
+Place = tuple[str, str, int]
+"""Task, item and repeat: where in a run something belongs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
@@ -134,6 +137,18 @@ class Unit:
     def absent(self) -> tuple[str, ...]:
         """The methods that made no edit of this item."""
         return tuple(method for method in self.methods if method not in self.item.edits)
+
+    @property
+    def place(self) -> Place:
+        """Where it belongs; the units of one place share an item and a repeat."""
+        return self.item.task, self.item.id, self.repeat
+
+    @property
+    def key(self) -> tuple[Place, tuple[str, ...]]:
+        """What tells it from every other unit of its plan."""
+        # A pair is shown in two orders, and each is a unit of its own.
+        in_order = self.is_pair and bool(self.shown)
+        return self.place, self.shown if in_order else self.methods
 
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
@@ -362,20 +377,13 @@ class Plan:
         )
 
 
-def make_plan(
-    whole: Benchmark,
-    chosen: Benchmark,
-    protocol: Protocol,
-    order: Order = "shuffled",
-    repeats: int = 1,
-    seed: int = 0,
-    order_rule: int = 2,
-    pairs: int | None = None,
-) -> Plan:
-    """Return the plan.
+def make_plan(whole: Benchmark, plan: Plan) -> Plan:
+    """Return a plan for a part of the whole benchmark, once it is known that it can be played.
 
-    Raises BenchmarkError naming the items that lack a picture the protocol shows.
+    Raises BenchmarkError where it cannot, naming for instance the items that lack a picture the
+    protocol shows.
     """
+    chosen, protocol = plan.benchmark, plan.protocol
     # By what they show, as nearly all items show the same.
     showing: dict[str, list[Item]] = {}
     for item in chosen.items:
@@ -389,18 +397,22 @@ def make_plan(
         _refuse_silence(protocol, item)
         _refuse_unknown_columns(protocol, item, chosen)
 
-    ids = [item.id for item in whole.items]
-    if order_rule >= 2:
-        ids.sort()
-
-    numbers = {item: number for number, item in enumerate(ids)}
-    plan = Plan(chosen, protocol, order, repeats, seed, numbers, order_rule, pairs=pairs)
+    plan = with_numbers(whole, plan)
     if protocol.covers_pairs:
         _refuse_unconnected(plan)
-    elif pairs is not None:
+    elif plan.pairs is not None:
         raise BenchmarkError(f"--pairs is for dialogs of pairs; {protocol.name} is none")
 
     return plan
+
+
+def with_numbers(whole: Benchmark, plan: Plan) -> Plan:
+    """Return the plan with each item's place in the whole benchmark; nothing is checked."""
+    ids = [item.id for item in whole.items]
+    if plan.order_rule >= 2:
+        ids.sort()
+
+    return replace(plan, numbers={item: number for number, item in enumerate(ids)})
 
 
 def _refuse_unconnected(plan: Plan) -> None:

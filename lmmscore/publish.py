@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, NoRecordedReply, counted
-from lmmscore.execution.base import LedSession, OpenQuestion
+from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import (

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,7 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, Protocol
+from lmmscore.plan import Order, Plan, Protocol, Unit, with_numbers
 from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
@@ -36,6 +35,7 @@ from lmmscore.scores import (
     read_comparisons,
     read_scores,
     slips,
+    unjudged_pair,
     unjudged_scores,
 )
 from lmmscore.tables import restore
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
+NO_READER = "none"
+"""What stands for the reader where nobody is asked about replies that cannot be read."""
 
 TRANSCRIPTS = "transcripts"
 """The judge of a run that was made of transcripts: each has its own words, and no dialog."""
@@ -96,6 +98,19 @@ class FactorRecord(_Record):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a run rests on beside its plan: who judges, and what they get to see."""
+
+    judge: Asker
+    recipe: Recipe
+    reader: Asker | None = None
+    """Who quotes the scores from replies that cannot be read; None where nobody is asked."""
+    caution: str = ""
+    """What the judge's own limits mean for the scores."""
+    command: str = ""
+
+
 class Manifest(_Record):
     """run.yaml: what was asked, with versions and digests, and how the run ended."""
 
@@ -114,7 +129,7 @@ class Manifest(_Record):
     """`scores` where only the turns that score were held to a schema: a variant of the protocol."""
     judge: str = ""
     parameters: dict[str, Any] = {}
-    reader: str = "none"
+    reader: str = NO_READER
     """Who was asked to quote the scores from replies that could not be read."""
     reader_parameters: dict[str, Any] = {}
     caution: str = ""
@@ -171,63 +186,21 @@ class Manifest(_Record):
     finished: str = ""
 
     @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        recipe: Recipe,
-        asker: Asker,
-        caution: str,
-        command: str,
-        out: Path,
-        reader: Asker | None = None,
-    ) -> Manifest:
+    def of(cls, plan: Plan, out: Path, known: Circumstances) -> Manifest:
         """Return what run.yaml says before the first question."""
-        benchmark, protocol = plan.benchmark, plan.protocol
-        named = protocol.suite or protocol.dialogs[0]
-        single = protocol.dialogs[0] if protocol.suite is None else None
-        factors = [factor for dialog in protocol.dialogs for factor in dialog.factors]
+        reader = known.reader
         return cls(
             format=FORMAT,
             lmmscore=__version__,
-            command=command,
-            benchmark=benchmark.name,
-            benchmark_file=relative_to_run(benchmark.path, out),
-            images_root=relative_to_run(benchmark.root, out),
-            dialog=protocol.name,
-            dialog_version=named.version,
-            dialog_digest=single.digest if single else None,
-            settings=dict(protocol.settings),
-            structured=protocol.structured,
-            structured_turns=protocol.structured_turns,
-            judge=asker.judge,
-            parameters=json.loads(asker.parameters),
-            reader=reader.judge if reader else "none",
+            command=known.command,
+            judge=known.judge.judge,
+            parameters=json.loads(known.judge.parameters),
+            reader=reader.judge if reader else NO_READER,
             reader_parameters=json.loads(reader.parameters) if reader else {},
-            caution=" ".join(filter(None, (protocol.variant, caution))),
-            order=plan.order,
-            order_rule=plan.order_rule,
-            repeats=plan.repeats,
-            seed=plan.seed,
-            image_recipe=str(recipe),
-            methods=list(benchmark.methods),
-            method_names=dict(benchmark.method_names),
-            tasks=list(benchmark.tasks),
-            task_titles=dict(benchmark.task_titles),
-            items=len(benchmark.items),
-            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
-            chosen=plan.chosen,
-            beside={method: list(plan.beside) for method in plan.newcomers},
-            avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
-            overall=_rule_in_words(protocol),
-            overall_scale=_overall_scale(protocol.played),
-            covers=protocol.dialogs[0].covers,
-            pairs=plan.pairs,
-            factors=[FactorRecord.of(factor) for factor in factors],
-            suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
-            suites=_inner_suites(protocol.played),
-            dialogs=[
-                dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
-            ],
+            caution=" ".join(filter(None, (plan.protocol.variant, known.caution))),
+            image_recipe=str(known.recipe),
+            **_what_was_judged(plan, out),
+            **_what_was_said(plan.protocol),
         )
 
     @cached_property
@@ -236,15 +209,19 @@ class Manifest(_Record):
         where = "the dialog recorded in run.yaml"
         dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
         if self.suite is None:
-            return Protocol(dialogs[0], *self._manner)
+            played: Dialog | Ensemble = dialogs[0]
+        else:
+            suite = validate(Suite, self.suite, where)
+            inner = [validate(Suite, each, where) for each in self.suites]
+            played = ensemble_of(suite, inner, dialogs)
 
-        suite = validate(Suite, self.suite, where)
-        inner = [validate(Suite, each, where) for each in self.suites]
-        return Protocol(ensemble_of(suite, inner, dialogs), *self._manner)
-
-    @property
-    def _manner(self) -> tuple[dict[str, str], bool, bool, str]:
-        return self.settings, self.structured, self.reader != "none", self.structured_turns
+        return Protocol(
+            played,
+            self.settings,
+            self.structured,
+            reader=self.reader != NO_READER,
+            structured_turns=self.structured_turns,
+        )
 
     @property
     def recipe(self) -> Recipe:
@@ -268,6 +245,51 @@ class Manifest(_Record):
 
         shares = weights or self.weights or dict.fromkeys(ends, 1.0)
         return _with_overall(ends, shares)
+
+
+def _what_was_judged(plan: Plan, out: Path) -> dict[str, Any]:
+    """Return what run.yaml says of the benchmark and of the order in which edits are shown."""
+    benchmark = plan.benchmark
+    return {
+        "benchmark": benchmark.name,
+        "benchmark_file": relative_to_run(benchmark.path, out),
+        "images_root": relative_to_run(benchmark.root, out),
+        "order": plan.order,
+        "order_rule": plan.order_rule,
+        "repeats": plan.repeats,
+        "seed": plan.seed,
+        "pairs": plan.pairs,
+        "methods": list(benchmark.methods),
+        "method_names": dict(benchmark.method_names),
+        "tasks": list(benchmark.tasks),
+        "task_titles": dict(benchmark.task_titles),
+        "items": len(benchmark.items),
+        "item_ids": [item.id for item in benchmark.items] if plan.is_part else [],
+        "chosen": plan.chosen,
+        "beside": {method: list(plan.beside) for method in plan.newcomers},
+    }
+
+
+def _what_was_said(protocol: Protocol) -> dict[str, Any]:
+    """Return what run.yaml says of the protocol: its words, its factors and its rule."""
+    dialogs, suite = protocol.dialogs, protocol.suite
+    factors = [factor for dialog in dialogs for factor in dialog.factors]
+    return {
+        "dialog": protocol.name,
+        "dialog_version": suite.version if suite else dialogs[0].version,
+        "dialog_digest": None if suite else dialogs[0].digest,
+        "settings": dict(protocol.settings),
+        "structured": protocol.structured,
+        "structured_turns": protocol.structured_turns,
+        "covers": dialogs[0].covers,
+        "avoid_ties": any(dialog.avoid_ties for dialog in dialogs),
+        "overall": _rule_in_words(protocol),
+        "overall_scale": _overall_scale(protocol.played),
+        "factors": [FactorRecord.of(factor) for factor in factors],
+        "suite": suite.model_dump(mode="json") if suite else None,
+        "suites": _inner_suites(protocol.played),
+        "dialogs": [dialog.model_dump(mode="json", exclude_defaults=True) for dialog in dialogs],
+    }
 
 
 def _with_overall(
@@ -410,6 +432,19 @@ class SessionRecord(_Record):
         )
 
 
+def shown_digests(records: Iterable[SessionRecord], ledger: Ledger) -> dict[str, set[str]]:
+    """Return what the judge was shown: the digests on record for each picture's file."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for exchange in record.exchanges:
+            digests = ledger.pictures(exchange.key) if exchange.images else []
+            # A received ledger may list fewer pictures than the session says it showed.
+            for (_, name), digest in zip(exchange.images, digests, strict=False):
+                found.setdefault(name, set()).add(digest)
+
+    return found
+
+
 def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
     """Return tokens and price, those of recalled answers included; None where nobody counted."""
     totals: dict[str, float | None] = dict.fromkeys(
@@ -526,7 +561,7 @@ class Run:
 
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
             raise _NothingJudged(self)
-        return self._with_unjudged(table) if self.manifest.state == "running" else table
+        return self._with_unjudged(table)
 
     @contextlib.contextmanager
     def _whole_lines(self, name: str) -> Iterator[Path]:
@@ -546,31 +581,62 @@ class Run:
             copy.write_bytes(content[: content.rfind(b"\n") + 1])
             yield copy
 
-    def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add what was planned and is not reached, as a run that was stopped in time does itself.
+    def plan(self) -> Plan:
+        """Return all that the folder was ever asked for.
 
-        Where the benchmark is not here any more, nobody knows what that is.
+        Raises FileProblem where the benchmark is not here any more. Its pictures may have gone.
         """
+        manifest = self.manifest
+        file = self.find_benchmark()
+        if file is None:
+            raise FileProblem(
+                f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
+                "put it back, or next to the run"
+            )
+
+        whole = load_benchmark(file, self.find_pictures())
+        items = tuple(manifest.item_ids)
+        if not items and manifest.items != len(whole.items):
+            # Older versions did not list the items of a part; its table does.
+            items = self.item_ids()
+
+        asked = Plan(
+            whole.select(items=items, methods=manifest.methods),
+            manifest.protocol,
+            order=manifest.order,
+            repeats=manifest.repeats,
+            seed=manifest.seed,
+            order_rule=manifest.order_rule,
+            recorded_orders=self.orders(),
+            pairs=manifest.pairs,
+        )
+        return with_numbers(whole, asked)
+
+    def _cut_off_units(self) -> Iterable[Unit]:
+        """Return the plan of a run that was killed, or is still going on: only one that ends
+        itself writes down what it did not reach.
+
+        Nothing where the benchmark is not here any more: nobody knows what was planned.
+        """
+        if self.manifest.state != "running":
+            return ()
+        try:
+            return self.plan()
+        except LmmscoreError:
+            return ()
+
+    def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add what was planned and not reached, as a run that was stopped in time does itself."""
         import pandas as pd
 
-        manifest = self.manifest
-        path = self.find_benchmark()
-        try:
-            items = load_benchmark(path, self.find_pictures()).items if path else ()
-        except LmmscoreError:
-            return table
-
-        wanted = set(manifest.item_ids)
-        columns = [table[name] for name in ("task", "item", "method", "repeat")]
+        columns = [table[name] for name in ("task", "item", "repeat", "method")]
         judged = set(zip(*columns, strict=True))
         rows: list[Score] = []
-        for item in items:
-            if wanted and item.id not in wanted:
-                continue
-
-            for method, repeat in product(manifest.methods, range(1, manifest.repeats + 1)):
-                if (item.task, item.id, method, repeat) not in judged:
-                    rows += unjudged_scores(item, method, repeat, manifest.protocol.dialogs)
+        for unit in self._cut_off_units():
+            dialogs = self.manifest.protocol.dialogs
+            for method in unit.methods:
+                if (*unit.place, method) not in judged:
+                    rows += unjudged_scores(unit.item, method, unit.repeat, dialogs)
 
         if not rows:
             return table
@@ -642,9 +708,16 @@ class Run:
         return "pairs.csv" if self.is_of_pairs else "scores.csv"
 
     def comparisons(self) -> list[Comparison]:
-        """Return every pair compared, in the order of the plan."""
+        """Return every pair compared, in the order of the plan; last what was not reached.
+
+        Raises where nothing is compared yet.
+        """
         with self._whole_lines("pairs.csv") as path:
-            return read_comparisons(path)
+            rows = read_comparisons(path)
+
+        judged = {row.key for row in rows}
+        unjudged = [unit for unit in self._cut_off_units() if unit.key not in judged]
+        return [*rows, *map(unjudged_pair, unjudged)]
 
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
@@ -681,17 +754,6 @@ class Run:
         with contextlib.suppress(FileProblem):
             yield from records
 
-    def shown_digests(self, ledger: Ledger) -> dict[str, set[str]]:
-        """Return what the judge was shown: the digests on record for each picture's file."""
-        found: dict[str, set[str]] = {}
-        for record in self.intact_records():
-            for exchange in record.exchanges:
-                digests = ledger.pictures(exchange.key) if exchange.images else []
-                for (_, name), digest in zip(exchange.images, digests, strict=False):
-                    found.setdefault(name, set()).add(digest)
-
-        return found
-
     def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
         """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
         return {
@@ -701,7 +763,7 @@ class Run:
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
-        cells = dict.fromkeys(row["item"] for row in self.score_rows())
+        cells = dict.fromkeys(row["item"] for row in self.score_rows() if "item" in row)
         return tuple(dict.fromkeys(restore(cell) for cell in cells))
 
     def score_rows(self) -> Iterator[dict[str, str]]:

@@ -31,7 +31,7 @@ import orjson
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.ledger import Ledger, digest_of, identity_of
-from lmmscore.plan import Plan, Protocol, Unit
+from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import (
@@ -41,7 +41,6 @@ from lmmscore.scores import (
     Result,
     as_cells,
     comparison_cells,
-    comparison_of,
     header,
     unjudged_pair,
     unjudged_scores,
@@ -294,9 +293,6 @@ _TABLES = (
 FLUSH_S = 0.2
 """How old what others see of a run that is going on may be."""
 
-_Place = tuple[str, str, int]
-"""Task, item and repeat."""
-
 
 class RunWriter:
     """The folder of a run being written."""
@@ -308,7 +304,7 @@ class RunWriter:
         self._plan = plan
         self._ledger_path = ledger_path
         self._started = _now()
-        self._taken: set[tuple[_Place, tuple[str, ...]]] = set()
+        self._taken: set[tuple[Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
         self._says_running = False
@@ -455,7 +451,7 @@ class RunWriter:
             for file, name in self._derived():
                 file.copy(derived.tables.get(name, ""))
 
-        self._taken.add(_work(unit))
+        self._taken.add(unit.key)
         self._counts.update(derived.counts)
         self.unscored += derived.counts["unscored"]
         for model, fingerprint in derived.models:
@@ -497,7 +493,7 @@ class RunWriter:
 
             self._flush_if_due()
 
-        self._taken.add(_work(result.unit))
+        self._taken.add(result.unit.key)
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
         self.unscored += _unscored(result)
@@ -538,7 +534,7 @@ class RunWriter:
             self._take_next()
 
         with _writing(self.path):
-            missed = [unit for unit in self._plan if _work(unit) not in self._taken]
+            missed = [unit for unit in self._plan if unit.key not in self._taken]
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
@@ -555,7 +551,7 @@ class RunWriter:
         with _writing(self.path):
             self._put_in_place()
 
-        outside = len(older.sessions - {_place(unit) for unit in self._plan})
+        outside = len(older.sessions - {unit.place for unit in self._plan})
         planned = self._plan.units + outside
         judged = self._counts["judged"] + len(kept) + outside
         # With what the folder held before it is more than the part that was asked for now.
@@ -627,9 +623,8 @@ class RunWriter:
             return kept
 
         for row in self._earlier.run.comparisons():
-            work = ((row.task, row.item, row.repeat), row.shown)
-            if work not in self._taken and row.outcome != Outcome.UNJUDGED:
-                kept.pairs.add(work)
+            if row.key not in self._taken and row.outcome != Outcome.UNJUDGED:
+                kept.pairs.add(row.key)
                 self._write_pair(row)
 
         for record in self._earlier.run.intact_records():
@@ -651,16 +646,14 @@ class RunWriter:
         return True
 
     def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
-        place = _place(unit)
         if self._pairs is not None:
-            if _work(unit) not in older.pairs:
-                row = comparison_of(unit, ())
-                self._write_pair(unjudged_pair(row) if unit.shown else row)
+            if unit.key not in older.pairs:
+                self._write_pair(unjudged_pair(unit))
 
             return
 
         for method in unit.methods:
-            if (place, method) not in older.edits:
+            if (unit.place, method) not in older.edits:
                 dialogs = self._plan.protocol.dialogs
                 rows = unjudged_scores(unit.item, method, unit.repeat, dialogs)
                 self._rows.writerows(self._cells(row) for row in rows)
@@ -682,7 +675,7 @@ class RunWriter:
             return
 
         judged_before = {place[:2] for place in older.sessions}
-        items = {_place(unit)[:2] for unit in missed} & judged_before
+        items = {unit.place[:2] for unit in missed} & judged_before
         if items:
             yield (
                 f"{counted(len(items), 'item was', 'items were')} judged among "
@@ -810,17 +803,17 @@ class _Part:
 class _Kept:
     """What of an earlier run's results stays."""
 
-    edits: set[tuple[_Place, str]]
-    sessions: set[_Place]
-    pairs: set[tuple[_Place, tuple[str, ...]]]
+    edits: set[tuple[Place, str]]
+    sessions: set[Place]
+    pairs: set[tuple[Place, tuple[str, ...]]]
     """Pairs of edits, in the order they were shown."""
 
     def holds(self, unit: Unit) -> bool:
         """Tell whether all that a unit stands for is among what stays."""
         if unit.is_pair:
-            return _work(unit) in self.pairs
+            return unit.key in self.pairs
         present = [method for method in unit.methods if method in unit.item.edits]
-        return all((_place(unit), method) in self.edits for method in present)
+        return all((unit.place, method) in self.edits for method in present)
 
 
 class _Earlier:
@@ -949,12 +942,6 @@ def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else repr(value)
 
 
-def _work(unit: Unit) -> tuple[_Place, tuple[str, ...]]:
-    # A pair is shown in two orders, and each is work of its own.
-    is_pair = unit.is_pair and bool(unit.shown)
-    return _place(unit), unit.shown if is_pair else unit.methods
-
-
 def _unscored(result: Result) -> int:
     """Return how many edits, or pairs of them, have no score; what does not apply needs none."""
     if result.comparison is not None:
@@ -963,11 +950,7 @@ def _unscored(result: Result) -> int:
     return len({row.method for row in unscored if row.outcome != Outcome.ABSENT})
 
 
-def _place(unit: Unit) -> _Place:
-    return unit.item.task, unit.item.id, unit.repeat
-
-
-def _place_of_row(row: Mapping[str, str]) -> _Place:
+def _place_of_row(row: Mapping[str, str]) -> Place:
     return restore(row["task"]), restore(row["item"]), int(row["repeat"])
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -32,16 +33,25 @@ OPEN = "?"
 a dialog with an open question cannot be played."""
 
 
+def _exact(value: Any) -> Any:
+    # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
+    return Decimal(str(value)) if isinstance(value, float) else value
+
+
+Exact = Annotated[Decimal, BeforeValidator(_exact)]
+"""A number of a YAML file, as it is written there."""
+
+
 class Scale(StrictModel):
     """The scores a factor may take: a range, its integers, a list of values, or words."""
 
-    min: Decimal | None = Field(None, description="The lowest score.")
-    max: Decimal | None = Field(None, description="The highest score.")
+    min: Exact | None = Field(None, description="The lowest score.")
+    max: Exact | None = Field(None, description="The highest score.")
     integers: bool = Field(False, description="Only whole numbers.")
-    values: tuple[Decimal, ...] | None = Field(
+    values: tuple[Exact, ...] | None = Field(
         None, description="Instead of a range: the only scores allowed."
     )
-    words: dict[str, Decimal | None] | None = Field(
+    words: dict[str, Exact | None] | None = Field(
         None,
         description="Instead of numbers: the words a judge answers with, and what each counts; "
         "null: it does not count.",
@@ -59,17 +69,13 @@ class Scale(StrictModel):
 
         return data
 
-    @field_validator("min", "max", "values", "words", mode="before")
+    @field_validator("words", mode="before")
     @classmethod
-    def _exact(cls, value: Any) -> Any:
-        # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
-        if isinstance(value, list | tuple):
-            return [cls._exact(entry) for entry in value]
+    def _as_words(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
 
-        if isinstance(value, dict):
-            return {_as_word(key): cls._exact(entry) for key, entry in value.items()}
-
-        return Decimal(str(value)) if isinstance(value, float) else value
+        return {_as_word(key): worth for key, worth in value.items()}
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:
@@ -77,18 +83,21 @@ class Scale(StrictModel):
             self._check_words()
             return self
 
-        ranged = self.min is not None and self.max is not None
-        if ranged == bool(self.values) or (self.values and (self.min, self.max) != (None, None)):
+        ends = [end for end in (self.min, self.max) if end is not None]
+        if len(ends) != (0 if self.values else 2):
             raise ValueError("give either min and max, or values")
 
-        if ranged and self.low >= self.high:
+        if self.values:
+            if len(set(self.values)) < len(self.values):
+                raise ValueError("a value is listed twice")
+
+            return self
+
+        if self.low >= self.high:
             raise ValueError("min must be below max")
 
-        if ranged and self.integers and math.floor(self.high) < math.ceil(self.low):
+        if self.integers and math.floor(self.high) < math.ceil(self.low):
             raise ValueError("no whole number lies between min and max")
-
-        if self.values and len(set(self.values)) < len(self.values):
-            raise ValueError("a value is listed twice")
 
         return self
 
@@ -96,12 +105,12 @@ class Scale(StrictModel):
         if (self.min, self.max, self.values) != (None, None, None) or self.integers:
             raise ValueError("give either words, or min and max, or values")
 
-        words = self.words or {}
-        if all(value is None for value in words.values()):
+        if not self.listed:
             raise ValueError("words: at least one word must count")
 
-        seen = [word_key(word) for word in words]
-        if len(set(seen)) < len(seen):
+        words = self.words or {}
+        different = {word_key(word) for word in words}
+        if len(different) < len(words):
             raise ValueError("words: two words read the same, for capitals do not matter")
 
     def __hash__(self) -> int:
@@ -176,14 +185,9 @@ class Factor(StrictModel):
         "", description="What it means, for human raters; the judge is told in the turns' words."
     )
     scale: Scale = Field(description="The numbers it may take.")
-    weight: Decimal | None = Field(
+    weight: Exact | None = Field(
         None, description="Its share of the overall score, where that is weighted."
     )
-
-    @field_validator("weight", mode="before")
-    @classmethod
-    def _exact(cls, value: Any) -> Any:
-        return Decimal(str(value)) if isinstance(value, float) else value
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -256,28 +260,19 @@ class _RuleModel(StrictModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
-def _exact(value: Any) -> Any:
-    # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
-    if isinstance(value, dict):
-        return {key: _exact(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_exact(inner) for inner in value]
-    return Decimal(str(value)) if isinstance(value, float) else value
-
-
 class Bounds(_RuleModel):
     """A condition on a number. A bare number means `is`."""
 
-    at_most: Decimal | None = Field(None, description="This or less.")
-    at_least: Decimal | None = Field(None, description="This or more.")
-    below: Decimal | None = Field(None, description="Less than this.")
-    above: Decimal | None = Field(None, description="More than this.")
-    equals: Decimal | None = Field(None, alias="is", description="Exactly this.")
+    at_most: Exact | None = Field(None, description="This or less.")
+    at_least: Exact | None = Field(None, description="This or more.")
+    below: Exact | None = Field(None, description="Less than this.")
+    above: Exact | None = Field(None, description="More than this.")
+    equals: Exact | None = Field(None, alias="is", description="Exactly this.")
 
     @model_validator(mode="before")
     @classmethod
     def _bare_number(cls, data: Any) -> Any:
-        return _exact(data if isinstance(data, dict) else {"is": data})
+        return data if isinstance(data, dict) else {"is": data}
 
     @model_validator(mode="after")
     def _some(self) -> Bounds:
@@ -304,13 +299,8 @@ class Adjustment(_RuleModel):
         min_length=1,
         description="Conditions by factor; all must hold. A factor left out never does.",
     )
-    times: Decimal | None = Field(None, description="The value is multiplied by this.")
-    becomes: Decimal | None = Field(None, description="The value is replaced by this: a gate.")
-
-    @field_validator("times", "becomes", mode="before")
-    @classmethod
-    def _as_written(cls, value: Any) -> Any:
-        return _exact(value)
+    times: Exact | None = Field(None, description="The value is multiplied by this.")
+    becomes: Exact | None = Field(None, description="The value is replaced by this: a gate.")
 
     @model_validator(mode="after")
     def _one_effect(self) -> Adjustment:
@@ -341,7 +331,7 @@ class Rule(_RuleModel):
         None, min_length=1, description="The geometric mean; any 0 gives 0."
     )
     product: tuple[Operand, ...] | None = Field(None, min_length=1, description="The product.")
-    weighted: dict[str, Decimal] | None = Field(
+    weighted: dict[str, Exact] | None = Field(
         None, min_length=1, description="Shares by factor; they add up to 1."
     )
     rule: Overall | None = Field(None, description="Another rule, to be scaled or adjusted.")
@@ -350,15 +340,10 @@ class Rule(_RuleModel):
         description="With weighted: who takes over the share of a factor that was left out. "
         "Without a word here, the shares of the others grow in proportion.",
     )
-    scaled_to: tuple[Decimal, Decimal] | None = Field(
+    scaled_to: tuple[Exact, Exact] | None = Field(
         None, description="The value's own range is mapped to this one."
     )
     then: tuple[Adjustment, ...] = Field((), description="Done to the value after that, in order.")
-
-    @field_validator("weighted", "scaled_to", mode="before")
-    @classmethod
-    def _as_written(cls, value: Any) -> Any:
-        return _exact(value)
 
     @model_validator(mode="after")
     def _one_operation(self) -> Rule:
@@ -518,12 +503,13 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
 
 def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
     given = [weight for weight in weights if weight is not None]
+    total = sum(given, Fraction(0))
     if len(given) < len(weights):
         yield "overall: weighted, but a factor has no weight"
-    elif any(weight < 0 for weight in given):
+    elif min(given, default=0) < 0:
         yield "factors: a weight must be 0 or more"
-    elif sum(given) != 1:
-        yield f"factors: the weights add up to {show(sum(given, Fraction(0)))}, not to 1"
+    elif total != 1:
+        yield f"factors: the weights add up to {show(total)}, not to 1"
 
 
 def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
@@ -599,6 +585,7 @@ def _combined(
 
 def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
+    # Not always 1: weights read from a transcript may add up to anything.
     whole = sum(shares.values(), Fraction(0))
 
     for name, heir in rule.absent.items():
@@ -612,12 +599,12 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
 
     products = [share * scores[name] for name, share in counted.items()]
     value = sum(products, Fraction(0))
-    if total == whole:
-        return value
-    return value * whole / total
+    # What is left out gives its share to the others, in proportion.
+    return value if total == whole else value * whole / total
 
 
 def _applied(operation: str, values: Sequence[Fraction]) -> Fraction:
+    # A rule inside a rule is its only value.
     if operation in ("min", "rule"):
         return min(values)
     if operation == "max":
@@ -683,9 +670,7 @@ def overall(
 
 def geometric_mean(scores: Sequence[Fraction]) -> Fraction:
     """Return the geometric mean, exact where the root is, else the nearest float. Any 0 gives 0."""
-    product = Fraction(1)
-    for score in scores:
-        product *= score
+    product = math.prod(scores, start=Fraction(1))
     root = float(product) ** (1 / len(scores))
     rounded = Fraction(root).limit_denominator(1000)
     return rounded if rounded ** len(scores) == product else Fraction(root)

@@ -22,7 +22,7 @@ from lmmscore.tables import defuse, restore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmmscore.plan import Protocol, Unit
+    from lmmscore.plan import Place, Protocol, Unit
     from lmmscore.session import Played
 
 
@@ -72,6 +72,11 @@ class Comparison:
         pair = (self.method_a, self.method_b)
         return pair if self.order != "ba" else (self.method_b, self.method_a)
 
+    @property
+    def key(self) -> tuple[Place, tuple[str, ...]]:
+        """What its unit is known by in the plan."""
+        return (self.task, self.item, self.repeat), self.shown
+
 
 def comparison_of(unit: Unit, played: Sequence[Played]) -> Comparison:
     """Return what became of a pair."""
@@ -91,10 +96,14 @@ def comparison_of(unit: Unit, played: Sequence[Played]) -> Comparison:
     return Comparison(*place, order, unit.repeat, named, outcome, reason, both, scores)
 
 
-def unjudged_pair(row: Comparison) -> Comparison:
-    """Return a comparison as one that was planned and not reached."""
+def unjudged_pair(unit: Unit) -> Comparison:
+    """Return the comparison of a pair that was planned and not reached, or that lacks an edit."""
+    row = comparison_of(unit, ())
+    if not unit.shown:
+        return row
+
     reason = "the run was stopped before this pair was judged"
-    return replace(row, winner="", outcome=Outcome.UNJUDGED, reason=reason)
+    return replace(row, outcome=Outcome.UNJUDGED, reason=reason)
 
 
 def _verdict(played: Played) -> tuple[Outcome, str, str, str]:

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -556,10 +556,11 @@ def text_rows(path: Path) -> list[dict[str, str]]:
         raise FileProblem(f"{path}: no .parquet or .arrow files in this folder")
 
     names = list(dataset_columns(files[0]).text)
-    return [_as_text(row) for row in dataset_rows(files, names)]
+    return [text_row(row) for row in dataset_rows(files, names)]
 
 
-def _as_text(row: dict[str, Any]) -> dict[str, str]:
+def text_row(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a row with every cell as text, empty where there is nothing."""
     return {key: "" if value is None else str(value).strip() for key, value in row.items()}
 
 

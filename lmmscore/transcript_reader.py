@@ -23,7 +23,7 @@ from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
-from lmmscore.run_folder import TRANSCRIPTS, Manifest, Run
+from lmmscore.run_folder import TRANSCRIPTS, Circumstances, Manifest, Run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scales import Factor, Overall, Scale, overall, weights_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
@@ -130,6 +130,7 @@ def _edit_dict(edit: ReplayedEdit) -> dict[str, Any]:
 def _number(score: Fraction | None) -> int | float | None:
     if score is None:
         return None
+
     return score.numerator if score.denominator == 1 else float(score)
 
 
@@ -148,11 +149,8 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
     stated = _stated(transcript, where, n)
     edits = []
     for position, method in enumerate(transcript.methods, 1):
-        scores = {
-            f.key: reading.scores[position, f.key]
-            for f in factors
-            if (position, f.key) in reading.scores
-        }
+        found = ((factor.key, reading.scores.get((position, factor.key))) for factor in factors)
+        scores = {key: score for key, score in found if score is not None}
         total = overall(rule, factors, scores, weights_of(factors))
         faults = [str(fault) for fault in reading.faults_of(position)]
         reason = "" if total is not None else "; ".join(faults) or "no score was found"
@@ -167,15 +165,16 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
         return loaded.factors, loaded.overall
 
     factors = factors_in(transcript)
-    if any(factor.weight is None for factor in factors):
-        # A transcript that states no weights but scores the four factors of lmm-score is weighed as
-        # that is.
-        usual = load_dialog("lmm-score").factors
-        if {factor.key for factor in factors} == {factor.key for factor in usual}:
-            return usual, "weighted"
-        return factors, "mean"
+    if all(factor.weight is not None for factor in factors):
+        return factors, "weighted"
 
-    return factors, "weighted"
+    # A transcript that states no weights but scores the four factors of lmm-score is weighed as
+    # that is.
+    usual = load_dialog("lmm-score").factors
+    if {factor.key for factor in factors} == {factor.key for factor in usual}:
+        return usual, "weighted"
+
+    return factors, "mean"
 
 
 def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple[int, Reading]:
@@ -234,19 +233,16 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
     name = load_dialog(dialog).name if dialog else "transcript"
     protocol = Protocol(_dialog_of(all_read[0], name))
     sessions = _sessions(all_read, protocol)
-    benchmark = Benchmark(
-        "transcripts",
-        _common_folder(paths) / "benchmark.yaml",
-        _common_folder(paths),
-        tuple(dict.fromkeys(method for session in sessions for method in session.order)),
-        _items_of(sessions),
-    )
+    benchmark = _benchmark_of(paths, sessions)
     numbers = {item.id: number for number, item in enumerate(benchmark.items)}
     repeats = max(session.repeat for session in sessions)
     units = _units(sessions, benchmark, repeats)
     plan = TranscriptPlan(benchmark, protocol, "given", repeats, numbers=numbers, told=units)
+
     recipe = Recipe()
-    manifest = Manifest.of(plan, recipe, Asker.of(TRANSCRIPTS, {}), _CAUTION, command, out)
+    asker = Asker.of(TRANSCRIPTS, {})
+    known = Circumstances(asker, recipe, caution=_CAUTION, command=command)
+    manifest = Manifest.of(plan, out, known)
     ledger_path = out / "ledger.sqlite"
     with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
         with Ledger(ledger_path) as ledger:
@@ -256,6 +252,15 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
                 writer.take(result_of(unit, protocol, [played]))
 
         return writer.finish("finished")
+
+
+def _benchmark_of(paths: Sequence[Path], sessions: Sequence[Session]) -> Benchmark:
+    """Return the benchmark that transcripts imply; there is no file of it."""
+    folder = Path(os.path.commonpath([path.absolute().parent for path in paths]))
+    methods = dict.fromkeys(method for session in sessions for method in session.order)
+    return Benchmark(
+        "transcripts", folder / "benchmark.yaml", folder, tuple(methods), _items_of(sessions)
+    )
 
 
 def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> tuple[Unit, ...]:
@@ -363,10 +368,6 @@ def _items_of(sessions: Sequence[Session]) -> tuple[Item, ...]:
         found[item.id] = replace(known, edits={**known.edits, **item.edits})
 
     return tuple(found.values())
-
-
-def _common_folder(paths: Sequence[Path]) -> Path:
-    return Path(os.path.commonpath([path.absolute().parent for path in paths]))
 
 
 def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pictures) -> Played:

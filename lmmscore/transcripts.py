@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html.parser import HTMLParser
@@ -195,19 +196,19 @@ def _from_json(text: str) -> Speech:
     if not text.startswith(("{", "[")):
         return []
 
-    values: list[Any] = []
     try:
-        values = [json.loads(text)]
+        return _messages(json.loads(text))
     except ValueError:
-        for line in text.splitlines():
-            try:
-                values.append(json.loads(line))
-            except ValueError:
-                continue
+        pass
 
-    if len(values) == 1:
-        return _messages(values[0])
-    return _messages(values) or next((said for v in values if (said := _messages(v))), [])
+    # One message a line, or one conversation a line, of which the first is taken. A line that was
+    # cut off is no reason to refuse the others.
+    values: list[Any] = []
+    for line in text.splitlines():
+        with suppress(ValueError):
+            values.append(json.loads(line))
+
+    return _messages(values[0] if len(values) == 1 else values)
 
 
 def _from_yaml(text: str) -> Speech:
@@ -292,10 +293,8 @@ def _message(message: dict[str, Any]) -> Speech:
 
 
 def _content(message: dict[str, Any]) -> str:
-    for key in _WORDS_KEYS:
-        words = _words(message.get(key))
-        if words.strip():
-            break
+    said = (_words(message.get(key)) for key in _WORDS_KEYS)
+    words = next(filter(str.strip, said), "")
 
     files = message.get("files") or message.get("attachments") or []
     shown = [_file_name(file) for file in files if isinstance(file, dict)]
@@ -690,20 +689,19 @@ def _pairs(headings: Sequence[_Heading]) -> Iterator[Pair]:
 def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     """Return the name under which the replies to a user stand, or nothing where it is unsure."""
     alike = [each for each in headings if each.style == style]
-    names = Counter(each.name for each in alike)
-    asked = names.pop(user)
-    others = [name for name in names if name not in _STRONG_USERS]
+    times = Counter(each.name for each in alike)
+    others = [name for name in times if name != user and name not in _STRONG_USERS]
     answering = [name for name in others if _take_turns(alike, user, name)]
 
+    # A bare name on a line of its own may be a word of somebody's, however well it is known.
     if user in _STRONG_USERS and style != BARE:
-        known = [name for name in others if _is_judge(name) and 2 * names[name] >= asked]
-        if known:
-            judge = max(known, key=lambda name: names[name])
+        judge = _known_judge(others, times, least=times[user] / 2)
+        if judge:
             # Who answers more often is the judge, and this name a word in somebody's reply.
-            fuller = [name for name in answering if names[name] > names[judge]]
+            fuller = [name for name in answering if times[name] > times[judge]]
             return "" if fuller else judge
 
-    if asked > 1 and len(answering) > 1:
+    if times[user] > 1 and len(answering) > 1:
         answering = _laid_out_alike(alike, user, answering)
 
         # Still two names that take turns with the user: a wrong cut would be worse than none.
@@ -711,6 +709,12 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
             return ""
 
     return answering[0] if answering else ""
+
+
+def _known_judge(names: Sequence[str], times: Counter[str], least: float) -> str:
+    """Return the name of a model or a judge that speaks most often, and often enough, if any."""
+    known = [name for name in names if _is_judge(name) and times[name] >= least]
+    return max(known, key=lambda name: times[name], default="")
 
 
 def _take_turns(headings: Sequence[_Heading], user: str, judge: str) -> bool:
@@ -821,25 +825,14 @@ class Transcript:
 def load_transcript(path: Path) -> Transcript:
     """Return the transcript in a file. Raises FileProblem where nobody speaks in it."""
     text = read_text(path)
-    said = spoken_in(text)
     turns: list[TranscriptTurn] = []
-    prompt: str | None = None
-    for role, words in said:
+    for role, words in spoken_in(text):
         if role == "user":
-            if prompt is not None:
-                turns.append(_turn(prompt, ""))
-
-            prompt = words
-        elif prompt is not None:
-            turns.append(_turn(prompt, words))
-            prompt = None
+            turns.append(_turn(words))
         elif turns:
-            # A reply in several messages is one reply.
+            # A reply in several messages is one reply; a greeting before any prompt is none.
             whole = f"{turns[-1].reply}\n\n{words}".strip()
             turns[-1] = replace(turns[-1], reply=whole)
-
-    if prompt is not None:
-        turns.append(_turn(prompt, ""))
 
     if not turns:
         raise FileProblem(
@@ -848,9 +841,10 @@ def load_transcript(path: Path) -> Transcript:
     return Transcript(path, tuple(turns))
 
 
-def _turn(prompt: str, reply: str) -> TranscriptTurn:
+def _turn(prompt: str) -> TranscriptTurn:
+    """Return a turn that nobody has answered yet."""
     images = tuple(_image_name(match["src"] or match["link"]) for match in _IMAGE.finditer(prompt))
-    return TranscriptTurn(_IMAGE.sub("", prompt).strip(), images, reply)
+    return TranscriptTurn(_IMAGE.sub("", prompt).strip(), images, "")
 
 
 def _image_name(address: str) -> PurePosixPath:
@@ -862,8 +856,8 @@ def _image_name(address: str) -> PurePosixPath:
 def method_names(
     images: list[PurePosixPath | None], source: PurePosixPath | None
 ) -> tuple[str | None, ...]:
-    """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE,
-    `SINE/6.png` too."""
+    """Return the method behind each file: SINE for `6_SINE.png` next to `6_src.jpg`, as for
+    `SINE/6.png`."""
     stems = [image.stem for image in images if image is not None]
     by_folder = len(set(stems)) < len(stems)
     prefix = _common_prefix(stems, source.stem if source else "")
@@ -872,7 +866,7 @@ def method_names(
         if image is None:
             names.append(None)
         elif by_folder:
-            # The same name in several folders: a folder a method.
+            # The same name in several folders: one folder per method.
             names.append(image.parent.name or image.stem)
         else:
             names.append(image.stem.removeprefix(prefix) or image.stem)

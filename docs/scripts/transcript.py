@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lmmscore
 from lmmscore.api import Hooks
-from lmmscore.execution.base import Listeners
+from lmmscore.execution.executor import Listeners
 from lmmscore.resources import bundled
 from lmmscore.session import Exchange
 

@@ -12,15 +12,20 @@ import pandas as pd
 
 from lmmscore.agreement import align, powered_means, raters
 from lmmscore.agreement import judges as several
-from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
-from lmmscore.agreement.levels import AgreementSubject, level_rows
-from lmmscore.agreement.result import Agreement, AgreementRow, MethodStanding, Verdict
-from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
+from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch
+from lmmscore.agreement.levels import (
+    Agreement,
+    AgreementRow,
+    AgreementSubject,
+    MethodStanding,
+    Verdict,
+    level_rows,
+)
+from lmmscore.agreement.statistics import ITEM, LEVELS, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import column_means, ranks
-from lmmscore.stats.resampling import one_thread
+from lmmscore.stats.resampling import Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 
@@ -29,6 +34,9 @@ DRAWS = 9_999
 
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
+
+Step = Callable[[], None]
+"""Called after each step, so that someone may be shown how far the work is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ def agree(
     seed: int = 0,
     epsilon: float = 0.2,
     minimum_edits: int = raters.MINIMUM_EDITS,
-    counting: Callable[[int], AbstractContextManager[Callable[[], None]]] | None = None,
+    counting: Callable[[int], AbstractContextManager[Step]] | None = None,
 ) -> Agreement:
     """Set judges against people.
 
@@ -82,75 +90,41 @@ def agree(
     wanted = [factors] if isinstance(factors, str) else list(factors)
     every = "all" in wanted
     wanted = [] if every else wanted
-    notes: list[str] = []
 
-    names = list(judges)
-    tables, ratings = align.separate_tasks(judges, ratings)
-    ratings, *tables = align.rename_factors([ratings, *tables], renames or {})
-    ratings, *tables = align.apply_aliases([ratings, *tables], aliases or {})
-    tables = [
-        _matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)
-    ]
-    if methods:
-        ratings, *tables = align.keep_methods([ratings, *tables], methods)
-
-    known = dict(scales or {})
-    align.check_scale(ratings, tables, known, scale, notes)
-    align.note_ranks(ratings, notes)
-    matches = align.match_scales(ratings, tables, known, scale)
-    mapped: list[str] = []
-    if rescale:
-        ratings, matches, mapped = align.rescale(ratings, matches)
-    else:
-        notes += align.scale_notes(matches)
-
-    known_factors = {factor for table in tables for factor in table["factor"].unique()}
-    both = [str(name) for name in ratings["factor"].unique() if name in known_factors]
-    judged_overall = OVERALL in known_factors
-    plain_mean = False
-    if judged_overall:
-        ratings, plain_mean = align.add_overall(ratings, both, weights, notes)
-
-    if OVERALL not in matches and OVERALL in set(ratings["factor"]):
-        matches[OVERALL] = next(iter(matches.values()))
-
-    by_name = dict(zip(names, tables, strict=True))
-    parts = dict(by_name)
+    sides = align.Sides(judges, ratings)
+    sides.match_names(renames, aliases, methods)
+    matches, mapped = sides.match_scales(dict(scales or {}), scale, rescaled=rescale)
+    plain_mean = sides.add_overall(weights)
+    members = dict(sides.judges)
     if panel is not None:
-        by_name |= _panel(parts, panel, notes)
+        sides.judges |= _panel(members, panel, sides.notes)
 
-    shared = {
-        name: align.shared_factors(name, table, ratings, wanted, notes)
-        for name, table in by_name.items()
-    }
-    derived = {name: align.derived_overall(table) for name, table in by_name.items()}
-    notes += [f"{name}: {how}" for name, how in derived.items() if how]
-    given = not plain_mean and not any(derived.values())
-    headline = _headline_factors(shared, every=every or bool(wanted) or not given, given=given)
+    shared = sides.shared_factors(wanted)
+    derived = sides.note_derived_overalls()
+    given = not plain_mean and not derived
     rules = AgreementRules(
-        tuple(level for level in LEVELS if level in levels),
-        tuple(headline),
-        matches,
-        resamples,
-        seed,
-        epsilon,
-        minimum_edits,
-        over_raters,
-        mapped,
+        levels=tuple(level for level in LEVELS if level in levels),
+        headline=_headline_factors(shared, every=every or bool(wanted) or not given, given=given),
+        matches=matches,
+        mapped=tuple(mapped),
+        resamples=resamples,
+        seed=seed,
+        epsilon=epsilon,
+        minimum_edits=minimum_edits,
+        over_raters=over_raters,
     )
     steps = STEPS * sum(len(some) for some in shared.values())
     # The products are small: more threads than one would mostly wait for each other.
     with one_thread(), (counting or _uncounted)(steps) as step:
-        work = Work(rules, notes, step)
+        found = AgreementBuilder(rules, sides, step)
         for name, some in shared.items():
-            work.judge(name, by_name[name], ratings, some)
+            found.add_judge(name, some)
 
-        work.compare(list(by_name))
+        found.compare_judges()
         if panel is not None:
-            for factor in headline:
-                work.disagreements += several.disagreements(parts, factor)
+            found.add_disagreements(members)
 
-    return work.result()
+    return found.result()
 
 
 def _refuse(
@@ -180,15 +154,6 @@ def _uncounted(_: int) -> AbstractContextManager[Step]:
     return nullcontext(lambda: None)
 
 
-def _matched(
-    name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
-) -> pd.DataFrame:
-    table = align.match_methods(name, table, ratings, notes)
-    table = align.match_items(name, table, ratings, notes)
-    align.check_items(name, table, ratings, notes)
-    return table
-
-
 def _panel(
     tables: Mapping[str, pd.DataFrame], panel: Panel, notes: list[str]
 ) -> dict[str, pd.DataFrame]:
@@ -206,15 +171,15 @@ def _panel(
 
 def _headline_factors(
     shared: Mapping[str, Sequence[str]], *, every: bool, given: bool
-) -> list[str]:
+) -> tuple[str, ...]:
     """Return what the first tables are about: the overall, unless there is none or more is asked.
 
-    An overall that nobody gave comes last.
+    An overall that nobody gave (`given` is False) comes last.
     """
     found = list(dict.fromkeys(factor for some in shared.values() for factor in some))
     if OVERALL in found and not every:
-        return [OVERALL]
-    return sorted(found, key=lambda factor: (factor == OVERALL) is not given)
+        return (OVERALL,)
+    return tuple(sorted(found, key=lambda factor: (factor == OVERALL) is not given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,25 +188,44 @@ class AgreementRules:
 
     levels: tuple[str, ...]
     headline: tuple[str, ...]
+    """The factors of the first tables, and of the tests between judges."""
     matches: Mapping[str, ScaleMatch]
+    mapped: tuple[str, ...]
+    """What was done to people's scale, in words."""
     resamples: int
     seed: int
     epsilon: float
     minimum_edits: int
     over_raters: bool
-    mapped: Sequence[str]
-    """What was done to people's scale, in words."""
 
     def rng(self) -> np.random.Generator:
-        """Return a generator that starts anew: no row depends on those before it."""
+        """Return a generator in its first state: no row depends on those before it."""
         return np.random.default_rng(self.seed)
 
+    def scale_problem(self, factor: str) -> str:
+        """Return why differences of scores mean nothing on a factor; "" where they do."""
+        # An overall made of people's factors has no scale on record; it is on theirs.
+        return self.matches.get(factor, next(iter(self.matches.values()))).why
 
-class Work:
-    """The results as they are gathered, judge by judge and factor by factor."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings of an agreement, for JSON."""
+        return {
+            "levels": list(self.levels),
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "confidence": 0.95,
+            "epsilon": self.epsilon,
+            "intervals": "leave-one-item-out jackknife on Fisher's z or log odds, Student's t",
+            "scales": list(self.mapped),
+            "taken_as_one_scale": align.taken_scales(self.matches),
+        }
 
-    def __init__(self, rules: AgreementRules, notes: list[str], step: Step) -> None:
-        self.rules, self.notes, self.step = rules, notes, step
+
+class AgreementBuilder:
+    """Gathers an agreement judge by judge and factor by factor."""
+
+    def __init__(self, rules: AgreementRules, sides: align.Sides, step: Step) -> None:
+        self.rules, self.sides, self.step = rules, sides, step
         self.rows: list[AgreementRow] = []
         self.task_rows: list[AgreementRow] = []
         self.methods: list[MethodStanding] = []
@@ -254,96 +238,111 @@ class Work:
         self.variance: dict[str, dict[str, Any]] = {}
         self.paired: dict[tuple[str, str], Paired] = {}
         self.rated: dict[str, RatedEdits] = {}
+        """By factor; people's side is the same for every judge."""
         self.people: dict[str, list[AgreementRow]] = {}
 
-    def judge(
-        self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: Sequence[str]
-    ) -> None:
+    def add_judge(self, name: str, factors: Sequence[str]) -> None:
         """Add everything about one judge."""
-        scores = dict(list(table.groupby("factor")))
+        scores = dict(list(self.sides.judges[name].groupby("factor")))
         heads = []
         for factor in factors:
-            if factor not in self.rated:
-                rows = ratings[ratings["factor"] == factor]
-                self.rated[factor] = align.rated_edits(rows)
+            self._add_people(factor)
+            heads.append(self._add_factor(name, factor, scores[factor]))
 
-            heads.append(self._factor(name, factor, scores[factor]))
-
-        plain = [row for row in heads if row is not None and row.factor != OVERALL]
         if ITEM in self.rules.levels:
+            plain = [row for row in heads if row.factor != OVERALL]
             self.factor_means.append(_factor_mean(name, plain))
 
-    def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> AgreementRow | None:
+    def _add_people(self, factor: str) -> None:
+        """Add what the ratings of a factor say about the people, once for all judges."""
+        if factor in self.rated:
+            return
+
+        ratings = self.sides.ratings
+        rated = align.rated_edits(ratings[ratings["factor"] == factor])
+        self.rated[factor] = rated
+        self.people[factor] = raters.people_rows(factor, rated, self.rules.rng())
+        if found := raters.rater_components(rated):
+            self.variance[factor] = found
+
+    def _add_factor(self, name: str, factor: str, scores: pd.DataFrame) -> AgreementRow:
         """Add one factor of one judge; return its pooled Spearman."""
-        rules, rated = self.rules, self.rated[factor]
+        rated = self.rated[factor]
         means = align.judge_means(name, scores)
-        paired = self.paired[name, factor] = align.pair(scores, means, rated)
-        problem = rules.matches[factor].why if factor in rules.matches else ""
-        subject = AgreementSubject(name, factor, paired, None, problem, rules.rng())
-        own = [row for level in rules.levels for row in level_rows(subject, level)]
+        by_edit = rated.judge_by_edit(means)
+        paired = align.pair(scores, means, rated)
+        self.paired[name, factor] = paired
+        subject = AgreementSubject(
+            name, factor, paired, None, self.rules.scale_problem(factor), self.rules.rng()
+        )
+
+        head = self._add_levels(subject)
+        self.methods += standings(name, factor, paired)
+        self.step()
+
+        self._add_ceiling(head, paired, by_edit)
+        self.step()
+
+        self.alternative.append(self._alternative(subject, by_edit))
+        self.powered += powered_means.powered_entries(name, factor, paired)
+        self._note_oddities(head)
+        self.step()
+        return head
+
+    def _add_levels(self, subject: AgreementSubject) -> AgreementRow:
+        """Add the rows of every level, over all and inside tasks; return the pooled Spearman."""
+        levels = self.rules.levels
+        own = [row for level in levels for row in level_rows(subject, level)]
         self.rows += own
-        for task in paired.tasks:
+        for task in subject.paired.tasks:
             part = subject.of_task(task)
-            for level in rules.levels:
+            for level in levels:
                 # Inside tasks, this level is what its averages are of.
                 where = self.rows if level == WITHIN_METHOD else self.task_rows
                 where += level_rows(part, level)
 
-        self.methods += standings(name, factor, paired)
-        self.step()
+        pooled = own if ITEM in levels else level_rows(subject, ITEM)
+        return next(row for row in pooled if (row.level, row.statistic) == (ITEM, "spearman"))
 
-        by_edit = rated.judge_by_edit(means)
-        if factor not in self.people:
-            self.people[factor] = raters.people_rows(factor, rated, rules.rng())
-            if found := raters.rater_components(rated):
-                self.variance[factor] = found
-
-        head = _pooled_spearman(subject, own)
+    def _add_ceiling(self, head: AgreementRow, paired: Paired, by_edit: Floats) -> None:
+        """Add the verdict beside the raters and, at the item level, the rows it rests on."""
+        rules, rated = self.rules, self.rated[head.factor]
         ceiling = raters.ceiling(head, rated, by_edit, rules.rng())
         self.verdicts.append(ceiling.verdict)
-        if ITEM in rules.levels:
-            self._add_rater_rows(head, ceiling.row, paired, rated)
+        if ITEM not in rules.levels:
+            return
 
-        self.step()
-
-        self.alternative.append(
-            raters.alternative_entry(
-                name,
-                factor,
-                rated,
-                by_edit,
-                problem,
-                epsilon=rules.epsilon,
-                minimum=rules.minimum_edits,
+        self.rows += [ceiling.row, raters.corrected_row(head, self.people[head.factor])]
+        if rules.over_raters:
+            found = raters.two_way_interval(head, paired, rated, rules.rng())
+            self.rows.append(
+                replace(head, statistic="spearman_over_raters", interval=found, extra={})
             )
+
+    def _alternative(self, subject: AgreementSubject, by_edit: Floats) -> dict[str, Any]:
+        return raters.alternative_entry(
+            subject.judge,
+            subject.factor,
+            self.rated[subject.factor],
+            by_edit,
+            subject.scale_problem,
+            epsilon=self.rules.epsilon,
+            minimum=self.rules.minimum_edits,
         )
-        self.powered += powered_means.powered_entries(name, factor, paired)
+
+    def _note_oddities(self, head: AgreementRow) -> None:
+        where = f"{head.judge}, {head.factor}"
         if head.value is None:
-            self.notes.append(f"{name}, {factor}: correlations undefined, because {head.why}")
+            self.sides.notes.append(f"{where}: correlations undefined, because {head.why}")
         elif head.limits[1] is not None and head.limits[1] < 0:
-            self.notes.append(
-                f"{name}, {factor}: the correlation is surely negative (ρ = {head.value:.2f}); is "
-                "one side reversed, such as ranks whose 1 is the best?"
+            self.sides.notes.append(
+                f"{where}: the correlation is surely negative (ρ = {head.value:.2f}); is one side "
+                "reversed, such as ranks whose 1 is the best?"
             )
 
-        self.step()
-        return head if ITEM in rules.levels else None
-
-    def _add_rater_rows(
-        self, head: AgreementRow, as_rater: AgreementRow, paired: Paired, rated: RatedEdits
-    ) -> None:
-        self.rows.append(as_rater)
-        self.rows.append(raters.corrected_row(head, self.people[head.factor]))
-        if self.rules.over_raters:
-            found = raters.two_way_interval(head, paired, rated, self.rules.rng())
-            two_way = replace(
-                head, statistic="spearman_over_raters", interval=found, extra={}, why=head.why
-            )
-            self.rows.append(two_way)
-
-    def compare(self, names: Sequence[str]) -> None:
+    def compare_judges(self) -> None:
         """Add the tests of every two judges on the factors of the first tables."""
-        if len(names) > 1:
+        if len(self.sides.judges) > 1:
             self.comparisons = several.compare_judges(
                 self.paired,
                 self.rules.headline,
@@ -352,88 +351,30 @@ class Work:
                 seed=self.rules.seed,
             )
 
-    def judge_table(self) -> list[dict[str, Any]]:
-        """Return each judge with its ρ at every level, soft accuracy, and its cluster."""
-        names = list(dict.fromkeys(name for name, _ in self.paired))
-        if len(names) < 2:
-            return []
-
-        found = []
+    def add_disagreements(self, members: Mapping[str, pd.DataFrame]) -> None:
+        """Add the edits on which the members of a panel differ most."""
         for factor in self.rules.headline:
-            letters = {}
-            for level in self.rules.levels:
-                tests = [
-                    entry
-                    for entry in self.comparisons
-                    if (entry["factor"], entry["level"]) == (factor, level)
-                ]
-                compared = list(dict.fromkeys(name for one in tests for name in one["judges"]))
-                letters[level] = several.clusters(compared, tests)
-
-            for name in names:
-                line: dict[str, Any] = {"judge": name, "factor": factor}
-                for level in self.rules.levels:
-                    row = self._find(name, factor, level, "spearman")
-                    line[level] = row.value if row else None
-                    line[f"{level} cluster"] = letters[level].get(name)
-
-                soft = self._find(name, factor, METHOD, "soft_pairwise_accuracy")
-                line["soft_pairwise_accuracy"] = soft.value if soft else None
-                found.append(line)
-
-        return found
-
-    def _find(self, judge: str, factor: str, level: str, statistic: str) -> AgreementRow | None:
-        for row in self.rows:
-            if (row.judge, row.factor, row.level, row.statistic) == (
-                judge,
-                factor,
-                level,
-                statistic,
-            ) and (row.method, row.task) == (None, None):
-                return row
-
-        return None
+            self.disagreements += several.disagreements(members, factor)
 
     def result(self) -> Agreement:
         """Return what was gathered."""
-        rules = self.rules
-        settings = {
-            "levels": list(rules.levels),
-            "resamples": rules.resamples,
-            "seed": rules.seed,
-            "confidence": 0.95,
-            "epsilon": rules.epsilon,
-            "intervals": "leave-one-item-out jackknife on Fisher's z or log odds, Student's t",
-            "scales": list(rules.mapped),
-            "taken_as_one_scale": align.taken_scales(rules.matches),
-        }
-        people = [row for rows in self.people.values() for row in rows]
         return Agreement(
             rows=self.rows,
             task_rows=self.task_rows,
             methods=self.methods,
-            people=people,
+            people=[row for rows in self.people.values() for row in rows],
             factor_means=self.factor_means,
             verdicts=self.verdicts,
             comparisons=self.comparisons,
-            judge_table=self.judge_table(),
             alternative=self.alternative,
             powered=self.powered,
             variance=self.variance,
             disagreements=self.disagreements,
-            notes=list(dict.fromkeys(self.notes)),
-            settings=settings,
-            headline_factors=list(rules.headline),
+            notes=list(dict.fromkeys(self.sides.notes)),
+            settings=self.rules.as_dict(),
+            headline_factors=list(self.rules.headline),
             paired=self.paired,
         )
-
-
-def _pooled_spearman(subject: AgreementSubject, rows: Sequence[AgreementRow]) -> AgreementRow:
-    for row in rows:
-        if (row.level, row.statistic) == (ITEM, "spearman"):
-            return row
-    return level_rows(subject, ITEM)[0]
 
 
 def _factor_mean(judge: str, rows: Sequence[AgreementRow]) -> dict[str, Any]:
@@ -470,15 +411,15 @@ def standings(judge: str, factor: str, paired: Paired) -> list[MethodStanding]:
         items = (~np.isnan(by_judge)).sum(axis=0)
         for column in np.argsort(place[0], kind="stable"):
             standing = MethodStanding(
-                judge,
-                factor,
-                task,
-                part.methods[column],
-                float(means[0, column]),
-                int(place[0, column]),
-                float(means[1, column]),
-                int(place[1, column]),
-                int(items[column]),
+                judge=judge,
+                factor=factor,
+                task=task,
+                method=part.methods[column],
+                judge_mean=float(means[0, column]),
+                judge_rank=int(place[0, column]),
+                human_mean=float(means[1, column]),
+                human_rank=int(place[1, column]),
+                items=int(items[column]),
             )
             found.append(standing)
 

@@ -6,7 +6,7 @@ something out is a note. Nothing is dropped without one of the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -18,8 +18,8 @@ from lmmscore.errors import FileProblem, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats.arrays import Floats, Ints
 from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.resampling import Floats, Ints
 
 EXAMPLES = 3
 EDIT = ["item", "method"]
@@ -31,6 +31,85 @@ _SAME_SHARE = 0.7
 
 _FEW_OFF = 0.1
 """Up to this share of ratings off a known scale, they are slips; above, it is another scale."""
+
+
+class Sides:
+    """Judges' scores and people's ratings, step by step brought to the same names and scales.
+
+    The steps are taken in the order of the methods here: scales are matched by the factors' final
+    names, and an overall is made of ratings that are already on the judge's scale.
+    """
+
+    def __init__(self, judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame) -> None:
+        self.judges = dict(judges)
+        self.ratings = ratings
+        self.notes: list[str] = []
+        """What was assumed or left out, in the order it was found."""
+
+    def match_names(
+        self,
+        renames: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        methods: Sequence[str] = (),
+    ) -> None:
+        """Give factors, items and methods the same names; keep only some methods, if named."""
+        tables, ratings = separate_tasks(self.judges, self.ratings)
+        ratings, *tables = rename_factors([ratings, *tables], renames or {})
+        ratings, *tables = apply_aliases([ratings, *tables], aliases or {})
+        matched = []
+        for name, table in zip(self.judges, tables, strict=True):
+            table = match_methods(name, table, ratings, self.notes)
+            table = match_items(name, table, ratings, self.notes)
+            check_items(name, table, ratings, self.notes)
+            matched.append(table)
+
+        if methods:
+            ratings, *matched = keep_methods([ratings, *matched], methods)
+
+        self.ratings = ratings
+        self.judges = dict(zip(self.judges, matched, strict=True))
+
+    def match_scales(
+        self, known: Mapping[str, Limits], stated: Limits | None, *, rescaled: bool
+    ) -> tuple[dict[str, ScaleMatch], list[str]]:
+        """Return what is known about each factor's scales, and what was done to people's.
+
+        `known` are the judges' scales, `stated` is people's. `rescaled` maps people's onto the
+        judges' where they differ.
+        """
+        tables = list(self.judges.values())
+        check_scale(self.ratings, tables, known, stated, self.notes)
+        note_ranks(self.ratings, self.notes)
+        matches = match_scales(self.ratings, tables, known, stated)
+        if not rescaled:
+            self.notes += scale_notes(matches)
+            return matches, []
+
+        self.ratings, matches, mapped = rescale(self.ratings, matches)
+        return matches, mapped
+
+    def add_overall(self, weights: Mapping[str, float] | None) -> bool:
+        """Give people an overall where only the judges have one; True for a plain mean."""
+        scored = {factor for table in self.judges.values() for factor in table["factor"].unique()}
+        if OVERALL not in scored:
+            return False
+
+        both = [str(name) for name in self.ratings["factor"].unique() if name in scored]
+        self.ratings, plain_mean = add_overall(self.ratings, both, weights, self.notes)
+        return plain_mean
+
+    def shared_factors(self, wanted: Sequence[str]) -> dict[str, list[str]]:
+        """Return the factors that each judge shares with people; the wanted ones, if named."""
+        return {
+            name: shared_factors(name, table, self.ratings, wanted, self.notes)
+            for name, table in self.judges.items()
+        }
+
+    def note_derived_overalls(self) -> bool:
+        """Note how overalls were made that no file and no dialog gave; False where all were."""
+        derived = {name: derived_overall(table) for name, table in self.judges.items()}
+        self.notes += [f"{name}: {how}" for name, how in derived.items() if how]
+        return any(derived.values())
 
 
 def rename_factors(
@@ -678,7 +757,3 @@ def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     rater = pd.factorize(rows["rater"], sort=True)[0]
     arrays = Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64))
     return RatedEdits(arrays, edits, len(items))
-
-
-Step = Callable[[], None]
-"""Called after each part of the work, so that someone may be shown how far it is."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -14,15 +15,14 @@ from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.records import Outcome
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.arrays import Floats, Ints, mean_known
 from lmmscore.stats.correlation import Within, spearman_rows
 from lmmscore.stats.resampling import (
-    FEWEST_ITEMS,
-    CountStatistic,
+    Floats,
     Interval,
-    interval,
+    Ints,
+    ItemGroups,
     item_groups,
-    left_out,
+    mean_known,
 )
 
 Entry = dict[str, Any]
@@ -80,49 +80,59 @@ def compare_pairs(
     return entries
 
 
-def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
-    a, b, people = first.judge, second.judge, first.people
-    entry: Entry = {"n": len(a), "of": "edits"}
-    why = correlation.reason_undefined(a, people) or correlation.reason_undefined(b, people)
-    if why:
-        return entry | {"value": None, "why": why}
+@dataclass(frozen=True, slots=True)
+class SharedEdits:
+    """Edits that two judges scored: what each gave, people's means, and the items."""
 
-    rho = [correlation.spearman(a, people), correlation.spearman(b, people)]
-    between = correlation.spearman(a, b)
-    williams = correlation.williams(rho[0], rho[1], between, len(a))
-    items = first.items
-    difference = _swapped_spearman([a], [b], [people], [first.item], items)
-    return entry | {
-        "value": rho[0] - rho[1],
-        "first": rho[0],
-        "second": rho[1],
-        "p_permutation": resampling.swap_p(difference, items, draws=draws, rng=rng),
+    first: Floats
+    second: Floats
+    people: Floats
+    item: Ints
+
+    @property
+    def undefined(self) -> str:
+        """Why a judge's correlation with people is undefined; "" where both are defined."""
+        return correlation.reason_undefined(
+            self.first, self.people
+        ) or correlation.reason_undefined(self.second, self.people)
+
+
+def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over all edits pooled, and Williams' for comparison."""
+    edits = SharedEdits(first.judge, second.judge, first.people, first.item)
+    n, items = len(edits.item), first.items
+    entry: Entry = {"n": n, "of": "edits"}
+    if edits.undefined:
+        return entry | {"value": None, "why": edits.undefined}
+
+    entry |= _swap_test([edits], items, draws, rng)
+    between = correlation.spearman(edits.first, edits.second)
+    williams = correlation.williams(entry["first"], entry["second"], between, n)
+    entry |= {
         "p_williams": williams.p if williams else None,
         "t_williams": williams.t if williams else None,
         "df_williams": williams.df if williams else None,
-        "edits_independent": items == len(a),
-        **_difference_limits(first, second, _pooled_difference, rho[0] - rho[1], rng),
+        "edits_independent": items == n,
     }
+    return entry | _swap_limits([edits], items, entry["value"], rng)
 
 
-def _swapped_spearman(
-    first: Sequence[Floats],
-    second: Sequence[Floats],
-    people: Sequence[Floats],
-    item: Sequence[Any],
-    items: int,
-) -> CountStatistic:
-    """Return the difference of average Spearman over groups, under swaps of items.
+def _swap_test(
+    parts: Sequence[SharedEdits], items: int, draws: int, rng: np.random.Generator
+) -> Entry:
+    """Return both judges' Spearman averaged over parts, and the test of their difference.
 
     Scores are turned into ranks first: only then is a swap between judges with different habits a
     fair one. Both judges' scores are sorted once, together; a swap is a choice of counts.
     """
+    by_first = float(np.mean([correlation.spearman(one.first, one.people) for one in parts]))
+    by_second = float(np.mean([correlation.spearman(one.second, one.people) for one in parts]))
     both = [
-        np.concatenate([correlation.midranks(a), correlation.midranks(b)])
-        for a, b in zip(first, second, strict=True)
+        np.concatenate([correlation.midranks(one.first), correlation.midranks(one.second)])
+        for one in parts
     ]
-    twice = [np.tile(one, 2) for one in people]
-    places = [np.concatenate([one, one + items]) for one in item]
+    twice = [np.tile(one.people, 2) for one in parts]
+    places = [np.concatenate([one.item, one.item + items]) for one in parts]
     ranks = resampling.GroupRanks(twice, [both], places, 2 * items)
 
     def difference(keep: Floats) -> Floats:
@@ -130,33 +140,39 @@ def _swapped_spearman(
         kept = mean_known(ranks.of(np.hstack([keep, swap]))[0])
         return kept - mean_known(ranks.of(np.hstack([swap, keep]))[0])
 
-    return difference
+    return {
+        "value": by_first - by_second,
+        "first": by_first,
+        "second": by_second,
+        "p_permutation": resampling.swap_p(difference, items, draws=draws, rng=rng),
+    }
 
 
-_Joint = Callable[[Paired, Paired, Any, int], CountStatistic]
-
-
-def _pooled_difference(first: Paired, second: Paired, group: Any, number: int) -> CountStatistic:
-    a = resampling.spearman_of_counts(first.judge, first.people, group, number)
-    b = resampling.spearman_of_counts(second.judge, second.people, group, number)
-    return lambda counted: a(counted) - b(counted)
-
-
-def _difference_limits(
-    first: Paired, second: Paired, joint: _Joint, value: float, rng: np.random.Generator
+def _swap_limits(
+    parts: Sequence[SharedEdits], items: int, value: float, rng: np.random.Generator
 ) -> Entry:
-    """Return the interval of a difference of two judges, leaving items out of both."""
-    if first.items < FEWEST_ITEMS:
-        return {"low": None, "high": None}
+    """Return the interval of that difference, leaving items out of all parts at once."""
+    groups = item_groups(items, rng)
+    ranks = resampling.GroupRanks(
+        [one.people for one in parts],
+        [[one.first for one in parts], [one.second for one in parts]],
+        [groups.of_item[one.item] for one in parts],
+        groups.number,
+    )
 
-    groups = item_groups(first.items, rng)
-    number = int(groups.max()) + 1
-    of = joint(first, second, groups[first.item], number)
-    found = interval(value, of(left_out(np.arange(number))), "none")
-    return {"low": found.low, "high": found.high}
+    def difference(counts: Floats) -> Floats:
+        by_first, by_second = ranks.of(counts)
+        return mean_known(by_first) - mean_known(by_second)
+
+    return _limits(groups.interval(value, difference, "none"))
+
+
+def _limits(found: Interval | None) -> Entry:
+    return {"low": found.low if found else None, "high": found.high if found else None}
 
 
 def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over items' own correlations, where both judges have one."""
     values = []
     for paired in (first, second):
         inside = Within(paired.grid("judge"), paired.grid("people"))
@@ -170,77 +186,38 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
         return entry | {"value": None, "why": "it is defined in no item for both judges"}
 
     a, b = values[0][defined], values[1][defined]
+    value = float((a - b).mean())
     gap = resampling.flip_difference(a - b)
-    found = Interval(float("nan"))
-    if len(a) >= FEWEST_ITEMS:
-        of = resampling.mean_of(a - b, np.arange(len(a)), len(a))
-        found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
-
+    each = ItemGroups(np.arange(len(a)), len(a))
+    mean = resampling.mean_of(a - b, each.of_item, each.number)
     return entry | {
-        "value": float((a - b).mean()),
+        "value": value,
         "first": float(a.mean()),
         "second": float(b.mean()),
         "p_permutation": resampling.swap_p(gap, len(a), draws=draws, rng=rng),
-        "low": found.low,
-        "high": found.high,
+        **_limits(each.interval(value, mean, "none")),
     }
 
 
 def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
-    parts = []
-    item, methods = first.item, first.edits["method"].to_numpy()
+    """Return the test over the items of each method of each task, averaged over methods."""
+    methods = first.edits["method"].to_numpy()
     tasks = first.edits["task"].to_numpy()
-    for cell in sorted(set(zip(tasks, methods, strict=True))):
-        chosen = (tasks == cell[0]) & (methods == cell[1])
-        a, b, people = first.judge[chosen], second.judge[chosen], first.people[chosen]
-        undefined = correlation.reason_undefined(a, people) or correlation.reason_undefined(
-            b, people
+    parts = []
+    for task, method in sorted(set(zip(tasks, methods, strict=True))):
+        chosen = (tasks == task) & (methods == method)
+        part = SharedEdits(
+            first.judge[chosen], second.judge[chosen], first.people[chosen], first.item[chosen]
         )
-        if not undefined:
-            parts.append((a, b, people, item[chosen]))
+        if not part.undefined:
+            parts.append(part)
 
     entry: Entry = {"n": len(parts), "of": "methods", "averaging": "mean"}
     if not parts:
         return entry | {"value": None, "why": "it is defined for no method with both judges"}
 
-    rho = [
-        float(np.mean([correlation.spearman(part[side], part[2]) for part in parts]))
-        for side in (0, 1)
-    ]
-    difference = _swapped_spearman(
-        [part[0] for part in parts],
-        [part[1] for part in parts],
-        [part[2] for part in parts],
-        [part[3] for part in parts],
-        first.items,
-    )
-    return entry | {
-        "value": rho[0] - rho[1],
-        "first": rho[0],
-        "second": rho[1],
-        "p_permutation": resampling.swap_p(difference, first.items, draws=draws, rng=rng),
-        **_within_method_limits(parts, first.items, rho[0] - rho[1], rng),
-    }
-
-
-def _within_method_limits(
-    parts: Sequence[tuple[Floats, Floats, Floats, Ints]],
-    items: int,
-    value: float,
-    rng: np.random.Generator,
-) -> Entry:
-    """Return the interval of a difference of averages over methods, leaving items out of all."""
-    if items < FEWEST_ITEMS:
-        return {"low": None, "high": None}
-
-    groups = item_groups(items, rng)
-    number = int(groups.max()) + 1
-    people = [part[2] for part in parts]
-    sides = [[part[0] for part in parts], [part[1] for part in parts]]
-    ranks = resampling.GroupRanks(people, sides, [groups[part[3]] for part in parts], number)
-    by_first, by_second = ranks.of(left_out(np.arange(number)))
-    found = interval(value, mean_known(by_first) - mean_known(by_second), "none")
-    return {"low": found.low, "high": found.high}
+    entry |= _swap_test(parts, first.items, draws, rng)
+    return entry | _swap_limits(parts, first.items, entry["value"], rng)
 
 
 def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
@@ -331,9 +308,8 @@ def _holm(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
-    """Return letters for judges: between those that share one there
-    is no significant difference."""
+def clusters(judges: Sequence[str], entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return letters: between judges that share one there is no significant difference."""
     apart = set()
     for entry in entries:
         p = entry.get("p_holm")

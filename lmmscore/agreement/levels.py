@@ -1,16 +1,17 @@
-"""The same statistics at four levels. The level changes the answer, so every number carries it."""
+"""Judges set against people at four levels, and the whole answer that comes of it."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lmmscore.agreement.align import Paired
-from lmmscore.agreement.result import AgreementRow, known
+from lmmscore.agreement.judges import clusters
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -19,19 +20,195 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
+from lmmscore.leaderboard.board import Whisker, draw
+from lmmscore.records import OVERALL
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.arrays import Floats, Ints, column_means
 from lmmscore.stats.correlation import Within, fisher_mean
 from lmmscore.stats.reliability import mean_reliability
 from lmmscore.stats.resampling import (
-    FEWEST_ITEMS,
+    FEWEST_FOR_AN_INTERVAL,
+    Floats,
     Interval,
+    Ints,
+    ItemGroups,
+    column_means,
     interval,
     item_groups,
-    left_out,
-    one_thread,
     too_few,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# --------------------------------------------------------------------------------------------------
+# One statistic, one method, one verdict: the rows of the answer.
+# --------------------------------------------------------------------------------------------------
+
+
+def known(value: float) -> float | None:
+    """Return a number, or None for NaN: JSON has no NaN, and a table must not show one."""
+    return None if math.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
+
+    judge: str
+    factor: str
+    level: str
+    statistic: str
+    value_or_nan: float
+    n: int
+    of: str
+    """What n counts: edits, items, methods, raters."""
+    averaging: str = ""
+    """`mean` or `fisher` where values are averaged, `pooled` where edits are, else empty."""
+    task: str | None = None
+    method: str | None = None
+    interval: Interval | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The value, None where undefined."""
+        return known(self.value_or_nan)
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The 95% interval; nothing where there is none."""
+        if self.interval is None or self.value is None:
+            return None, None
+        return self.interval.low, self.interval.high
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a JSON object: full precision, null with a reason where undefined."""
+        low, high = self.limits
+        data: dict[str, Any] = {"judge": self.judge} if self.judge else {}
+        data |= {
+            "factor": self.factor,
+            "level": self.level,
+            "statistic": self.statistic,
+            "task": self.task,
+            "method": self.method,
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "n": self.n,
+            "of": self.of,
+            "averaging": self.averaging or None,
+            "left_out": dict(self.left_out),
+        }
+        if self.value is None:
+            data["why"] = self.why or "it is not defined on these scores"
+        elif self.interval is not None and low is None:
+            data["why"] = self.interval.why
+
+        return data | dict(self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodStanding:
+    """One method beside itself: the judge's mean and rank, people's mean and rank."""
+
+    judge: str
+    factor: str
+    task: str | None
+    method: str
+    judge_mean: float
+    judge_rank: int
+    human_mean: float
+    human_rank: int
+    items: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the standing as a JSON object."""
+        return {name: getattr(self, name) for name in MethodStanding.__slots__}
+
+
+MARGIN = 0.1
+"""A difference in Spearman's ρ that would not matter:
+a judge surely less behind is about as good."""
+
+FEWEST_FOR_A_VERDICT = 10
+"""Items below which nothing is concluded about a judge."""
+
+BETTER = "better than one more rater"
+EQUAL = "about as good as one more rater"
+UNSURE = "no significant difference from one more rater"
+BELOW = "below the average rater"
+BELOW_ANY = "below any rater"
+NONE = "no agreement shown"
+TOO_FEW = "too few items for a verdict"
+NO_CEILING = "no raters to compare with"
+
+MEANING = (
+    f"“{EQUAL.capitalize()}”: surely less than {MARGIN:g} in ρ behind. “{UNSURE.capitalize()}”: "
+    "the interval of the difference holds 0 and reaches further down than that. "
+    f"“{BELOW.capitalize()}”: the interval lies below 0; “{BELOW_ANY}”: so does that of the "
+    "difference from every single rater."
+)
+"""The margins behind the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the judge does beside the raters, each against the mean of the others, within rater."""
+
+    judge: str
+    factor: str
+    words: str
+    judge_value: float
+    people_value: float
+    difference: Interval | None
+    raters: int
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        gap = self.difference
+        return {
+            "judge": self.judge,
+            "factor": self.factor,
+            "verdict": self.words,
+            "judge_rater_spearman": known(self.judge_value),
+            "people_rater_spearman": known(self.people_value),
+            "difference": known(gap.value) if gap else None,
+            "low": gap.low if gap else None,
+            "high": gap.high if gap else None,
+            "margin": MARGIN,
+            "raters": self.raters,
+            **({"why": self.why} if self.why else {}),
+        }
+
+
+def in_words(difference: Interval, *, agrees: bool, below_each: bool) -> str:
+    """Return the verdict.
+
+    `difference` is judge minus rater, averaged over raters. `agrees` says whether the judge's own
+    correlation with people is surely above zero: being near a crowd that hardly agrees with itself
+    is no merit. `below_each` says whether it is surely below every single rater.
+    """
+    if difference.low is None or difference.high is None:
+        return UNSURE if agrees else NONE
+
+    if difference.high < 0:
+        return BELOW_ANY if below_each else BELOW
+
+    if not agrees:
+        return NONE
+
+    if difference.low > 0:
+        return BETTER
+
+    return EQUAL if difference.low > -MARGIN else UNSURE
+
+
+# --------------------------------------------------------------------------------------------------
+# The same statistics at four levels. The level changes the answer, so every number carries it.
+# --------------------------------------------------------------------------------------------------
 
 OVER = {
     ITEM: "over all edits pooled",
@@ -95,7 +272,7 @@ def item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             averaging="pooled",
             left_out=paired.left_out,
             why=why or "scores are too many and too fine to compare every two",
-            interval=column_interval(statistic, value, judge, people, paired.item, groups),
+            interval=_pooled_interval(statistic, value, paired, groups),
             extra={} if why else statistic.extra(judge, people),
         )
 
@@ -110,20 +287,17 @@ def _why_undefined(statistic: Statistic, constant: str, n: int, scale_problem: s
     return "a pair needs two edits" if n < 2 else ""
 
 
-def column_interval(
-    statistic: Statistic, value: float, judge: Floats, people: Floats, item: Ints, groups: Ints
+def _pooled_interval(
+    statistic: Statistic, value: float, paired: Paired, groups: ItemGroups
 ) -> Interval | None:
-    """Return the interval of a statistic of two columns, leaving groups of items out."""
+    """Return the interval of a statistic over all edits, leaving groups of items out."""
     if math.isnan(value):
         return None
+    if paired.items < FEWEST_FOR_AN_INTERVAL:
+        return Interval(value, why=too_few(paired.items))
 
-    items = len(groups)
-    if items < FEWEST_ITEMS:
-        return Interval(value, why=too_few(items))
-
-    number = int(groups.max()) + 1
     try:
-        replicates = _replicates(statistic, judge, people, groups[item], number)
+        replicates = _replicates(statistic, paired.judge, paired.people, paired.item, groups)
     except OverflowError as error:
         return Interval(value, why=f"no interval, because {error}")
 
@@ -131,17 +305,19 @@ def column_interval(
 
 
 def _replicates(
-    statistic: Statistic, judge: Floats, people: Floats, group: Ints, number: int
+    statistic: Statistic, judge: Floats, people: Floats, item: Ints, groups: ItemGroups
 ) -> Floats:
-    """Return a statistic with each group of items left out."""
+    """Return a statistic of two columns with each group of items left out.
+
+    Raises OverflowError where the statistic is over pairs of edits, and these are too many.
+    """
+    group = groups.of_item[item]
     if statistic.of_counts is not None:
-        of = statistic.of_counts(judge, people, group, number)
-        with one_thread():
-            return of(left_out(np.arange(number)))
+        return groups.replicates(statistic.of_counts(judge, people, group, groups.number))
 
     assert statistic.of is not None
-    found = np.full(number, np.nan)
-    for one in range(number):
+    found = np.full(groups.number, np.nan)
+    for one in range(groups.number):
         kept = group != one
         found[one] = statistic.of(judge[kept], people[kept])
 
@@ -204,7 +380,7 @@ def _averaged(
     subject: AgreementSubject,
     statistic: Statistic,
     values: Floats,
-    groups: Ints,
+    groups: ItemGroups,
     left: Mapping[str, int],
     extra: Mapping[str, Any],
 ) -> AgreementRow:
@@ -214,10 +390,9 @@ def _averaged(
     value = float(values[defined].mean()) if defined.any() else float("nan")
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
     found = None
-    if defined.sum() >= FEWEST_ITEMS:
-        of = resampling.mean_of(values, groups, int(groups.max()) + 1)
-        replicates = of(left_out(np.arange(int(groups.max()) + 1)))
-        found = interval(value, replicates, statistic.transform)
+    if defined.sum() >= FEWEST_FOR_AN_INTERVAL:
+        mean = resampling.mean_of(values, groups.of_item, groups.number)
+        found = interval(value, groups.replicates(mean), statistic.transform)
     elif defined.any():
         found = Interval(value, why=too_few(int(defined.sum())))
 
@@ -237,14 +412,18 @@ def _averaged(
 
 @dataclass(frozen=True)
 class MethodCell:
-    """The edits of one method in one task, and the group in which each leaves."""
+    """The edits of one method in one task."""
 
     task: str | None
     method: str
     judge: Floats
     people: Floats
-    group: Ints
-    items: int
+    item: Ints
+
+    @property
+    def items(self) -> int:
+        """How many items they are of."""
+        return len(np.unique(self.item))
 
     @property
     def undefined(self) -> str:
@@ -260,24 +439,25 @@ def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """
     paired = subject.paired
     groups = item_groups(paired.items, subject.rng)
-    number = int(groups.max(initial=-1)) + 1
-    cells = _method_cells(subject, groups)
+    cells = _method_cells(subject)
     for statistic in statistics(WITHIN_METHOD):
         values = np.full(len(cells), np.nan)
-        table = np.full((len(cells), number), np.nan)
+        table = np.full((len(cells), groups.number), np.nan)
         for place, cell in enumerate(cells):
             why = _why_undefined(statistic, cell.undefined, len(cell.judge), subject.scale_problem)
             if not why and statistic.of is not None:
                 values[place] = statistic.of(cell.judge, cell.people)
-                table[place] = _replicates(statistic, cell.judge, cell.people, cell.group, number)
+                table[place] = _replicates(statistic, cell.judge, cell.people, cell.item, groups)
 
             if cell.task == subject.task:
-                yield _method_row(subject, statistic, cell, values[place], table[place], why)
+                # A group without an edit of this method leaves nothing out.
+                own = table[place][np.unique(groups.of_item[cell.item])]
+                yield _method_row(subject, statistic, cell, values[place], own, why)
 
         yield from _method_averages(subject, statistic, values, table)
 
 
-def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
+def _method_cells(subject: AgreementSubject) -> list[MethodCell]:
     """Return every method of every task, with its edits."""
     paired = subject.paired
     split = subject.task is None and len(paired.tasks) > 1
@@ -286,20 +466,15 @@ def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
     for one in paired.tasks if split else [""]:
         for code, method in enumerate(paired.methods):
             chosen = (task == one) & (paired.method == code)
-            if not chosen.any():
-                continue
-
-            item = paired.item[chosen]
-            found.append(
-                MethodCell(
-                    one if split else subject.task,
-                    method,
-                    paired.judge[chosen],
-                    paired.people[chosen],
-                    groups[item],
-                    len(np.unique(item)),
+            if chosen.any():
+                cell = MethodCell(
+                    task=one if split else subject.task,
+                    method=method,
+                    judge=paired.judge[chosen],
+                    people=paired.people[chosen],
+                    item=paired.item[chosen],
                 )
-            )
+                found.append(cell)
 
     return found
 
@@ -315,9 +490,8 @@ def _method_row(
     found = None
     if not math.isnan(value):
         found = Interval(value, why=too_few(cell.items))
-        if cell.items >= FEWEST_ITEMS:
-            # A group without an edit of this method leaves nothing out.
-            found = interval(value, replicates[np.unique(cell.group)], statistic.transform)
+        if cell.items >= FEWEST_FOR_AN_INTERVAL:
+            found = interval(value, replicates, statistic.transform)
 
     row = subject.row(
         WITHIN_METHOD,
@@ -349,7 +523,7 @@ def _method_averages(
 
         if not math.isnan(value):
             found = Interval(value, why="there are too few items for an interval")
-            if subject.paired.items >= FEWEST_ITEMS:
+            if subject.paired.items >= FEWEST_FOR_AN_INTERVAL:
                 columns = table[defined].T
                 averages = np.array([_average(one[~np.isnan(one)], averaging) for one in columns])
                 found = interval(value, averages, statistic.transform)
@@ -377,31 +551,21 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """Yield the statistics over methods' means, with how far noise in them lowers a correlation."""
     paired = subject.paired
     judge, people = paired.grid("judge"), paired.grid("people")
-    methods = judge.shape[1]
-    lone = ""
-    if methods < 2:
-        unnamed = methods == 1 and paired.edits["method"].eq("").all()
-        lone = NO_METHODS if unnamed else "a ranking needs two methods"
-        lone += "" if unnamed or methods else ", and there is none"
-
-    x, y = column_means(judge, None), column_means(people, None)
-    constant = "" if lone else correlation.reason_undefined(x, y, of="method")
-    noise = {} if lone else attenuation(judge, people)
+    means = column_means(judge, None), column_means(people, None)
+    methods = len(paired.methods)
+    unranked = _why_unranked(paired)
+    constant = "" if unranked else correlation.reason_undefined(*means, of="method")
+    noise = {} if unranked else attenuation(judge, people)
     for statistic in statistics(METHOD):
-        why = lone
-        if not why and statistic.correlation:
-            why = constant
-
-        if not why and statistic.needs_scale:
-            why = subject.scale_problem
-
+        why = unranked or _why_undefined(statistic, constant, methods, subject.scale_problem)
         value = float("nan")
-        extra: Mapping[str, Any] = noise if statistic.correlation and not why else {}
+        extra: Mapping[str, Any] = {}
         if not why and statistic.of_grid is not None:
             value = statistic.of_grid(judge, people, np.random.default_rng(0))
             extra = statistic.extra_rows(judge, people)
         elif not why and statistic.of is not None:
-            value = statistic.of(x, y)
+            value = statistic.of(*means)
+            extra = noise if statistic.correlation else {}
 
         yield subject.row(
             METHOD,
@@ -413,6 +577,15 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             interval=Interval(value, why=NO_METHOD_INTERVAL),
             extra=extra,
         )
+
+
+def _why_unranked(paired: Paired) -> str:
+    """Return why there is no ranking of methods; "" where there is one."""
+    if len(paired.methods) > 1:
+        return ""
+    if not paired.methods:
+        return "a ranking needs two methods, and there is none"
+    return "a ranking needs two methods" if paired.methods[0] else NO_METHODS
 
 
 def attenuation(judge: Floats, people: Floats) -> dict[str, float | None]:
@@ -436,3 +609,277 @@ _LEVELS = {
     WITHIN_METHOD: within_method_rows,
     METHOD: method_rows,
 }
+
+
+# --------------------------------------------------------------------------------------------------
+# The whole answer: every row, verdict and note of judges set against people.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Judge–human agreement: shows as a table in a notebook, and converts to a frame or JSON."""
+
+    rows: Sequence[AgreementRow]
+    """Over all task categories; at the level within-method also each method inside each task."""
+    task_rows: Sequence[AgreementRow]
+    """The other levels inside each task category."""
+    methods: Sequence[MethodStanding]
+    people: Sequence[AgreementRow]
+    factor_means: Sequence[Mapping[str, Any]]
+    verdicts: Sequence[Verdict]
+    comparisons: Sequence[Mapping[str, Any]]
+    """The tests of every two judges, at every level."""
+    alternative: Sequence[Mapping[str, Any]]
+    powered: Sequence[Mapping[str, Any]]
+    variance: Mapping[str, Mapping[str, Any]]
+    """By factor: the variance components of people's ratings."""
+    disagreements: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    settings: Mapping[str, Any]
+    headline_factors: Sequence[str]
+    """What the first tables are about: the overall, or the factors asked for."""
+    paired: Mapping[tuple[str, str], Paired] = field(default_factory=dict, repr=False)
+    """By judge and factor: the pairs behind the rows, for plots."""
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges, in the order given."""
+        return list(dict.fromkeys(name for name, _ in self.paired))
+
+    @property
+    def factors(self) -> list[str]:
+        """The factors, overall last."""
+        found = dict.fromkeys(factor for _, factor in self.paired)
+        return sorted(found, key=lambda factor: factor == OVERALL)
+
+    @property
+    def tasks(self) -> list[str]:
+        """The task categories there are rows for."""
+        rows = (*self.task_rows, *self.rows)
+        return list(dict.fromkeys(row.task for row in rows if row.task is not None))
+
+    @property
+    def judge_table(self) -> list[dict[str, Any]]:
+        """Where there are several judges: each with its ρ at every level, and its cluster."""
+        if len(self.judges) < 2:
+            return []
+
+        found = []
+        for factor in self.headline_factors:
+            letters = {level: self._clusters(factor, level) for level in self.settings["levels"]}
+            for judge in self.judges:
+                line: dict[str, Any] = {"judge": judge, "factor": factor}
+                for level, of_judge in letters.items():
+                    row = self.row(judge, factor, level, "spearman")
+                    line[level] = row.value if row else None
+                    line[f"{level} cluster"] = of_judge.get(judge)
+
+                soft = self.row(judge, factor, METHOD, "soft_pairwise_accuracy")
+                line["soft_pairwise_accuracy"] = soft.value if soft else None
+                found.append(line)
+
+        return found
+
+    def _clusters(self, factor: str, level: str) -> dict[str, str]:
+        """Return letters for the judges compared at a level; a panel's parts are not."""
+        wanted = (factor, level)
+        tests = [one for one in self.comparisons if (one["factor"], one["level"]) == wanted]
+        return clusters(list(dict.fromkeys(name for one in tests for name in one["judges"])), tests)
+
+    def row(
+        self,
+        judge: str,
+        factor: str,
+        level: str,
+        statistic: str,
+        *,
+        task: str | None = None,
+        averaging: str = "",
+    ) -> AgreementRow | None:
+        """Return one row that is not about a single method, or None where there is no such."""
+        wanted = (judge, factor, level, statistic, task, None)
+        for row in (*self.rows, *self.task_rows):
+            found = (row.judge, row.factor, row.level, row.statistic, row.task, row.method)
+            if found == wanted and averaging in ("", row.averaging):
+                return row
+        return None
+
+    def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
+        """Return one row about the people, or None."""
+        for row in self.people:
+            if (row.factor, row.statistic) == (factor, statistic):
+                return row
+        return None
+
+    def verdict(self, judge: str, factor: str) -> Verdict | None:
+        """Return the verdict on a judge for a factor, or None."""
+        for one in self.verdicts:
+            if (one.judge, one.factor) == (judge, factor):
+                return one
+        return None
+
+    def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
+        """Return the methods of one table, best by the judge first."""
+        wanted = (judge, factor, task)
+        return [one for one in self.methods if (one.judge, one.factor, one.task) == wanted]
+
+    def sentence(self, judge: str) -> str:
+        """Return the verdict on a judge in one plain sentence."""
+        if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
+            return self._sentence_over_factors(judge)
+
+        factor = self.headline_factors[0] if self.headline_factors else OVERALL
+        said = f"{judge} on {self._said(judge, factor)}"
+        across = self.row(judge, factor, METHOD, "spearman")
+        if across is not None and across.value is not None:
+            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
+
+        verdict = self.verdict(judge, factor)
+        if verdict and verdict.why:
+            said += f"; {verdict.why}"
+
+        return said + "."
+
+    def beside_raters(self, judge: str) -> list[str]:
+        """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
+        found = []
+        factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
+        if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
+            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+
+        verdict = self.verdict(judge, factor)
+        if verdict is not None and verdict.difference is not None:
+            gap = verdict.difference
+            within = ""
+            if gap.low is not None and gap.high is not None:
+                within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
+
+            found.append(
+                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
+                f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
+                f"({within}{verdict.raters} raters)."
+            )
+
+        return found
+
+    def _said(self, judge: str, factor: str) -> str:
+        """Return a factor, the verdict on it, and the correlation behind that."""
+        verdict = self.verdict(judge, factor)
+        row = self.row(judge, factor, ITEM, "spearman")
+        if row is None:
+            row = self.row(judge, factor, WITHIN_ITEM, "spearman")
+
+        said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
+        if row is None:
+            return said
+        if row.value is None:
+            return f"{said} (ρ is undefined, because {row.why})"
+
+        low, high = row.limits
+        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
+        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
+
+    def _sentence_over_factors(self, judge: str) -> str:
+        """Return the verdict where no overall was given: over the factors."""
+        factors = [factor for factor in self.headline_factors if factor != OVERALL]
+        words: dict[str, list[str]] = {}
+        values = []
+        for factor in factors:
+            verdict = self.verdict(judge, factor)
+            row = self.row(judge, factor, ITEM, "spearman")
+            if verdict is not None:
+                words.setdefault(verdict.words, []).append(factor)
+
+            if row is not None and row.value is not None:
+                values.append(row.value)
+
+        said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
+        mean = ""
+        if values:
+            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+
+        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
+
+    def with_notes(self, notes: Sequence[str]) -> Agreement:
+        """Return the same with more notes before its own."""
+        return replace(self, notes=[*notes, *self.notes])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the judges' rows as a table, one statistic per line."""
+        return frame(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, at full precision."""
+        return {
+            "methods": [one.to_json() for one in self.methods],
+            "rows": [row.to_json() for row in self.rows],
+            "tasks": [row.to_json() for row in self.task_rows],
+            "people": [row.to_json() for row in self.people],
+            "factor_means": list(self.factor_means),
+            "verdicts": [
+                one.to_json() | {"sentence": self.sentence(one.judge)}
+                if one.factor in self.headline_factors[:1]
+                else one.to_json()
+                for one in self.verdicts
+            ],
+            "judges": list(self.judge_table),
+            "comparisons": list(self.comparisons),
+            "alternative_annotator": list(self.alternative),
+            "prediction_powered": list(self.powered),
+            "variance": dict(self.variance),
+            "disagreements": list(self.disagreements),
+            "notes": list(self.notes),
+            "settings": dict(self.settings),
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON. NaN cannot occur: what is undefined is null with a reason."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        marks = []
+        lines = []
+        for judge in self.judges:
+            for factor in self.factors:
+                row = self.row(judge, factor, ITEM, "spearman")
+                if row is None:
+                    continue
+
+                marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
+                lines.append(_line(self, row))
+
+        import pandas as pd
+
+        table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
+        title = "Spearman correlation with people over edits, with 95% intervals"
+        return table + draw(marks, title)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
+
+
+def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
+    low, high = row.limits
+    verdict = found.verdict(row.judge, row.factor)
+    return {
+        "judge": row.judge,
+        "factor": row.factor,
+        "n": row.n,
+        "ρ": "undefined" if row.value is None else f"{row.value:.3f}",
+        "95%": "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
+        "verdict": verdict.words if verdict else "",
+    }
+
+
+def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
+    """Return rows as a table, one statistic per line."""
+    import pandas as pd
+
+    records = []
+    for row in rows:
+        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+        records.append(row.to_json() | {"left_out": "; ".join(told)})
+
+    return pd.DataFrame(records)

@@ -30,8 +30,7 @@ from lmmscore.leaderboard.board import (
     corrected,
 )
 from lmmscore.leaderboard.ranking import spread
-from lmmscore.stats.arrays import SAME, Floats, ranks
-from lmmscore.stats.resampling import t_quantile
+from lmmscore.stats.resampling import SAME, Floats, ranks, t_quantile
 
 FEWEST_RATED = 3
 """Rated edits below which a variance is not worth computing."""
@@ -228,6 +227,7 @@ def corrected_board(
 
 
 def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
+    """Return the methods of one task category, or of all, by their estimated means."""
     found: dict[str, Powered] = {}
     lacking = []
     for method, part in rows.groupby("method", sort=True):
@@ -238,52 +238,54 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
             found[str(method)] = one
 
     order = sorted(found, key=lambda method: (-found[method].value, method))
-    place = ranks(np.array([[found[method].value for method in order]]))[0] if order else []
     tests = _tests(rows, order)
-    groups = tests.groups() if tests else {}
-    limits = tests.rank_intervals() if tests else {}
-
-    lines = []
-    for number, method in enumerate(order):
-        part = rows[rows["method"] == method]
-        one = found[method]
-        lines.append(
-            BoardRow(
-                rank=int(place[number]),
-                method=method,
-                mean=one.value,
-                std=spread(part["people"].dropna().to_numpy(dtype=float)),
-                n=one.rated,
-                coverage=float(part["people"].notna().mean()),
-                factors={},
-                mean_interval=one.interval(),
-                rank_interval=limits.get(method),
-                group=groups.get(method, ""),
-                items=len(part),
-            )
-        )
-
-    few = [method for method in order if found[method].few]
-    warnings = [f"Without an estimate: {' '.join(lacking)}"] if lacking else []
-    if few:
-        warnings.append(
-            f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {', '.join(few)}."
-        )
-
     rated = int(rows["people"].notna().sum())
-    caption = (
-        f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; n "
-        "and coverage are of rated edits, std is over them."
-    )
     return BoardTable(
         task=task,
         factor=factor,
-        rows=tuple(lines),
-        caption=caption,
-        warnings=tuple(warnings),
+        rows=tuple(_rows(rows, {method: found[method] for method in order}, tests)),
+        caption=(
+            f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; "
+            "n and coverage are of rated edits, std is over them."
+        ),
+        warnings=tuple(_warnings(lacking, [method for method in order if found[method].few])),
         notes=(_test_note(tests),) if tests else (),
         differences=tests,
     )
+
+
+def _rows(
+    rows: pd.DataFrame, estimates: Mapping[str, Powered], tests: Differences | None
+) -> Iterator[BoardRow]:
+    """Yield each method's line; `estimates` are by method, the highest first."""
+    groups = tests.groups() if tests else {}
+    limits = tests.rank_intervals() if tests else {}
+    means = np.array([[one.value for one in estimates.values()]])
+    for place, (method, one) in zip(ranks(means)[0], estimates.items(), strict=True):
+        people = rows.loc[rows["method"] == method, "people"]
+        yield BoardRow(
+            rank=int(place),
+            method=method,
+            mean=one.value,
+            std=spread(people.dropna().to_numpy(dtype=float)),
+            n=one.rated,
+            coverage=float(people.notna().mean()),
+            factors={},
+            mean_interval=one.interval(),
+            rank_interval=limits.get(method),
+            group=groups.get(method, ""),
+            items=len(people),
+        )
+
+
+def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
+    found = [f"Without an estimate: {' '.join(lacking)}"] if lacking else []
+    if few:
+        found.append(
+            f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {', '.join(few)}."
+        )
+
+    return found
 
 
 def _test_note(tests: Differences) -> str:
@@ -305,20 +307,21 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
     people = rows.pivot(index="item", columns="method", values="people")
     pairs = []
     for first, second in combinations(methods, 2):
-        gaps = _gaps(judge, people, first, second)
-        rated = ~np.isnan(gaps[1]) & ~np.isnan(gaps[0])
-        unrated = np.isnan(gaps[1]) & ~np.isnan(gaps[0])
-        found = powered_mean(gaps[1][rated], gaps[0][rated], gaps[0][unrated])
-        known = not isinstance(found, str)
-        own = gaps[1][rated]
+        by_judge = (judge[first] - judge[second]).to_numpy(dtype=float)
+        by_people = (people[first] - people[second]).to_numpy(dtype=float)
+        scored = ~np.isnan(by_judge)
+        rated = scored & ~np.isnan(by_people)
+        own = by_people[rated]
+        found = powered_mean(own, by_judge[rated], by_judge[scored & ~rated])
+        estimated = found if isinstance(found, Powered) else None
         pairs.append(
             Difference(
                 first=first,
                 second=second,
-                n=int(rated.sum()),
-                difference=found.value if isinstance(found, Powered) else None,
-                interval=found.interval() if isinstance(found, Powered) else None,
-                p=found.p_value() if isinstance(found, Powered) and known else None,
+                n=len(own),
+                difference=estimated.value if estimated else None,
+                interval=estimated.interval() if estimated else None,
+                p=estimated.p_value() if estimated else None,
                 p_holm=None,
                 wins=int((own > SAME).sum()),
                 ties=int((np.abs(own) <= SAME).sum()),
@@ -327,11 +330,3 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
         )
 
     return corrected([Differences(tuple(methods), tuple(pairs), exact=False, flips=False)])[0]
-
-
-def _gaps(
-    judge: pd.DataFrame, people: pd.DataFrame, first: str, second: str
-) -> tuple[Floats, Floats]:
-    by_judge = (judge[first] - judge[second]).to_numpy(dtype=float)
-    by_people = (people[first] - people[second]).to_numpy(dtype=float)
-    return by_judge, by_people

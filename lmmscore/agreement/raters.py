@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmmscore.agreement.align import EDIT, Paired, RatedEdits
-from lmmscore.agreement.result import (
-    FEWEST_ITEMS,
+from lmmscore.agreement.levels import (
+    FEWEST_FOR_A_VERDICT,
     NO_CEILING,
     TOO_FEW,
     AgreementRow,
@@ -31,21 +31,21 @@ from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, mean_known
 from lmmscore.stats.reliability import Beside, Ratings
-from lmmscore.stats.resampling import FEWEST_ITEMS as FEWEST_FOR_INTERVAL
 from lmmscore.stats.resampling import (
+    FEWEST_FOR_AN_INTERVAL,
+    SAME,
+    Bools,
     CountStatistic,
+    Floats,
     Interval,
-    Transform,
+    Ints,
+    ItemGroups,
     benjamini_yekutieli,
-    interval,
     item_groups,
     jackknife_error,
-    left_out,
-    one_thread,
+    mean_known,
     t_quantile,
-    too_few,
 )
 from lmmscore.tables import read_tables
 
@@ -62,15 +62,17 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
     """Return what is to be said about the people themselves."""
     ratings = rated.ratings
     groups = item_groups(rated.items, rng)
+    # Groups of items take the place of items: what is left out together is summed together.
+    grouped = Ratings(ratings.value, ratings.edit, groups.of_item[ratings.item], ratings.rater)
     lone = _why_unreliable(ratings)
-    shapes: list[tuple[str, CountStatistic]] = [
-        ("alpha_interval", reliability.alpha(_grouped(ratings, groups), _number(groups))),
-        ("icc1", reliability.icc(_grouped(ratings, groups), _number(groups), averaged=False)),
-        ("icc1k", reliability.icc(_grouped(ratings, groups), _number(groups), averaged=True)),
-    ]
+    coefficients: dict[str, CountStatistic] = {
+        "alpha_interval": reliability.alpha(grouped, groups.number),
+        "icc1": reliability.icc(grouped, groups.number, averaged=False),
+        "icc1k": reliability.icc(grouped, groups.number, averaged=True),
+    }
     rows = []
-    for name, of in shapes:
-        value = float("nan") if lone else float(of(np.ones((1, _number(groups))))[0])
+    for name, of in coefficients.items():
+        value = float("nan") if lone else groups.whole(of)
         rows.append(
             AgreementRow(
                 "",
@@ -81,7 +83,7 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
                 ratings.edits,
                 "edits",
                 averaging="pooled",
-                interval=_leave_out(value, of, groups, "fisher"),
+                interval=groups.interval(value, of, "fisher"),
                 why=lone or "all ratings are the same",
                 extra={"ratings": len(ratings.value), "raters": ratings.raters},
             )
@@ -93,26 +95,6 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
     return [*rows, *_human_means(factor, rated, groups)]
 
 
-def _number(groups: Ints) -> int:
-    return int(groups.max()) + 1
-
-
-def _grouped(ratings: Ratings, groups: Ints) -> Ratings:
-    """Return the ratings with groups of items in the place of items."""
-    return Ratings(ratings.value, ratings.edit, groups[ratings.item], ratings.rater)
-
-
-def _leave_out(
-    value: float, of: CountStatistic, groups: Ints, transform: Transform
-) -> Interval | None:
-    if math.isnan(value):
-        return None
-    if len(groups) < FEWEST_FOR_INTERVAL:
-        return Interval(value, why=too_few(len(groups)))
-    with one_thread():
-        return interval(value, of(left_out(np.arange(_number(groups)))), transform)
-
-
 def _why_unreliable(ratings: Ratings) -> str:
     """Return why people cannot be compared with each other, or nothing."""
     if ratings.raters < 2:
@@ -122,7 +104,7 @@ def _why_unreliable(ratings: Ratings) -> str:
     return "" if ratings.edits > 1 else "one edit was rated"
 
 
-def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[AgreementRow]:
+def _human_means(factor: str, rated: RatedEdits, groups: ItemGroups) -> list[AgreementRow]:
     """Return the mean rating in both ways of averaging: over ratings, and over edits."""
     ratings = rated.ratings
     by_edit = np.bincount(ratings.edit, weights=ratings.value) / np.bincount(ratings.edit)
@@ -133,7 +115,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[Agreement
         ("edits", by_edit, ratings.item[first]),
     ):
         mean = float(values.mean())
-        of = resampling.mean_of(values, groups[item], _number(groups))
+        of = resampling.mean_of(values, groups.of_item[item], groups.number)
         found.append(
             AgreementRow(
                 "",
@@ -144,7 +126,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[Agreement
                 len(values),
                 unit,
                 averaging="mean",
-                interval=_leave_out(mean, of, groups, "none"),
+                interval=groups.interval(mean, of, "none"),
             )
         )
 
@@ -177,14 +159,13 @@ def _rater_row(
     found = None
     if defined.any():
         groups = item_groups(items, rng)
-        grouped = _grouped_beside(beside, groups)
-        ranks = reliability.rater_ranks(grouped, _number(groups), judge=judge)
+        ranks = _ranks_of_groups(beside, groups, judge=judge)
         side = 1 if judge else 0
 
         def of(counted: Floats) -> Floats:
             return mean_known(ranks.of(counted)[side])
 
-        found = _leave_out(value, of, groups, "fisher")
+        found = groups.interval(value, of, "fisher")
 
     return AgreementRow(
         judge_name,
@@ -201,8 +182,12 @@ def _rater_row(
     )
 
 
-def _grouped_beside(beside: list[Beside], groups: Ints) -> list[Beside]:
-    return [Beside(one.rater, one.own, one.others, one.judge, groups[one.item]) for one in beside]
+def _ranks_of_groups(
+    beside: list[Beside], groups: ItemGroups, *, judge: bool
+) -> resampling.GroupRanks:
+    """Return Spearman within rater, of counts of groups of items."""
+    grouped = [replace(one, item=groups.of_item[one.item]) for one in beside]
+    return reliability.rater_ranks(grouped, groups.number, judge=judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,44 +232,43 @@ def _verdict(
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
         return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
 
-    if items < FEWEST_ITEMS:
+    if items < FEWEST_FOR_A_VERDICT:
         verb = "is" if items == 1 else "are"
-        why = f"a verdict takes at least {FEWEST_ITEMS} items, and there {verb} {items}"
+        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {items}"
         return Verdict(*names, TOO_FEW, row.value_or_nan, people, None, raters, why)
 
     groups = item_groups(max(int(one.item.max()) for one in beside if len(one.item)) + 1, rng)
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
-    ranks = reliability.rater_ranks(_grouped_beside(usable, groups), _number(groups), judge=True)
+    ranks = _ranks_of_groups(usable, groups, judge=True)
 
     def difference(counted: Floats) -> Floats:
         rater, judge = ranks.of(counted)
         return mean_known(judge - rater)
 
-    value = float(difference(np.ones((1, _number(groups))))[0])
-    gap = _leave_out(value, difference, groups, "none")
+    value = groups.whole(difference)
+    gap = groups.interval(value, difference, "none")
     low = headline.limits[0]
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
     surely_below = gap is not None and gap.high is not None and gap.high < 0
-    below_each = surely_below and _below_each(ranks, groups)
+    below_each = surely_below and _below_each(ranks, raters, groups)
     words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
     return Verdict(*names, words, row.value_or_nan, people, gap, raters)
 
 
-def _below_each(ranks: resampling.GroupRanks, groups: Ints) -> bool:
-    """Tell whether the judge is surely below every single rater.
+def _below_each(ranks: resampling.GroupRanks, raters: int, groups: ItemGroups) -> bool:
+    """Tell whether the judge is significantly below every single rater.
 
-    Each difference is tested by itself: a claim about all of them needs no correction.
+    Each difference is tested at the full level: a claim about all of them needs no correction
+    (docs/decisions/0172).
     """
-    rater, judge = ranks.of(np.ones((1, _number(groups))))
-    values = (judge - rater)[:, 0]
-    for place, value in enumerate(values):
+    for place in range(raters):
 
         def difference(counted: Floats, place: int = place) -> Floats:
             rater, judge = ranks.of(counted)
             return np.asarray(judge[place] - rater[place])
 
-        gap = _leave_out(float(value), difference, groups, "none")
+        gap = groups.interval(groups.whole(difference), difference, "none")
         if gap is None or gap.high is None or gap.high >= 0:
             return False
 
@@ -327,16 +311,16 @@ def two_way_interval(
     """
     value = headline.value_or_nan
     raters = rated.ratings.raters
-    if math.isnan(value) or abs(value) >= 1 - SAME or paired.items < FEWEST_FOR_INTERVAL:
+    if math.isnan(value) or abs(value) >= 1 - SAME or paired.items < FEWEST_FOR_AN_INTERVAL:
         return Interval(value, why="too few items, or no correlation to speak of")
     if raters < 3:
         return Interval(value, why=f"{raters} raters are too few to speak of others")
 
     groups = item_groups(paired.items, rng)
     of = resampling.spearman_of_counts(
-        paired.judge, paired.people, groups[paired.item], _number(groups)
+        paired.judge, paired.people, groups.of_item[paired.item], groups.number
     )
-    by_item = np.arctanh(np.clip(of(left_out(np.arange(_number(groups)))), -1 + 1e-7, 1 - 1e-7))
+    by_item = np.arctanh(np.clip(groups.replicates(of), -1 + 1e-7, 1 - 1e-7))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]
     for rater in range(raters):

@@ -6,10 +6,10 @@ import importlib
 import os
 import sys
 from difflib import get_close_matches
+from typing import TextIO
 
 import click
 
-from lmmscore.cli.terminal import never_fail_to_print
 from lmmscore.errors import LmmscoreError
 from lmmscore.resources import __version__
 
@@ -149,6 +149,27 @@ def lmmscore() -> None:
     understood; 3 finished, though some edits have no score; 130 stopped by you, with everything
     paid for in the ledger.
     """
+
+
+def never_fail_to_print(*streams: TextIO) -> None:
+    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot
+    show.
+
+    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page
+    of the country, which lacks the lines of our tables; one such character would end the program.
+    """
+    asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
+
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
+        if reconfigure is None or encoding == "utf8":
+            continue
+
+        if asked[0] or stream.isatty():
+            reconfigure(errors=asked[2] or "replace")
+        else:
+            reconfigure(encoding="utf-8")
 
 
 def main() -> None:

@@ -9,28 +9,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
     FilePath,
     Finite,
     GroupedCommand,
+    Screen,
+    Source,
+    cautions,
     factor_renames,
+    factor_titles,
     filled,
     name_table,
+    open_sources,
     panel_options,
     parse_renames,
+    parse_scale,
     plot_options,
+    put,
     ratings_scale,
     score_columns,
+    screen,
     table_file,
     table_format,
 )
-from lmmscore.cli.terminal import Screen, put, screen
+from lmmscore.errors import LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
-    from lmmscore.cli.terminal import Source
     from lmmscore.dialog import Dialog
 
 
@@ -156,7 +163,6 @@ def command(
     per method with lists in its cells, or one file per rater, in one folder per task if there are
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
-    from lmmscore.cli.terminal import cautions
     from lmmscore.report.agreement_grids import AT_A_GLANCE, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
@@ -179,7 +185,6 @@ def command(
         click.echo(f"note: {note}", err=True)
 
     if options["plots"]:
-        from lmmscore.cli.terminal import factor_titles
         from lmmscore.report.figures import agreement_drawings, write_figures
 
         drawings = agreement_drawings(found, factor_titles(judges))
@@ -261,14 +266,12 @@ def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
-    from lmmscore.cli.terminal import open_sources
 
     return open_sources(texts) if texts else []
 
 
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
-    from lmmscore.cli.terminal import Source
     from lmmscore.dialog import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
@@ -330,9 +333,7 @@ def _bundled_dialogs() -> list[Dialog]:
 
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.terminal import parse_scale
-    from lmmscore.errors import LmmscoreError
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 

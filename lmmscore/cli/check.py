@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag, options_of
-from lmmscore.request import Request
+from lmmscore.cli.command_line import FilePath, json_flag, options_of
+from lmmscore.errors import counted
+from lmmscore.options import Selection
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark, BenchmarkProblem
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("benchmark", type=FilePath(path_type=Path))
-@options_of(Request, only=["root"])
+@options_of(Selection, only=["root"])
 @json_flag
 def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """List every problem of a benchmark, each with its place and remedy.
@@ -26,9 +27,8 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     Exits with 1 when there is a problem; warnings alone leave it at 0. A method that lacks some
     edits is no problem: they are recorded as missing.
     """
-    from lmmscore.benchmark import read_benchmark
-    from lmmscore.check import check_benchmark
-    from lmmscore.report.progress import counting
+    from lmmscore.benchmark import check_benchmark, read_benchmark
+    from lmmscore.report.screen import counting
 
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:
@@ -52,7 +52,6 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
 
 def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-    from lmmscore.errors import counted
 
     lacking = 0
     for item in benchmark.items:

@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     PLOT_GROUP,
     GroupedCommand,
+    Source,
+    cautions,
     filled,
     method_names,
+    open_sources,
     plot_options,
+    put,
+    screen,
     table_file,
     table_format,
 )
-from lmmscore.cli.terminal import put, screen
 
 if TYPE_CHECKING:
-    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
-    from lmmscore.report.formats import TableDocument
-    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.grids import DisplayNames, TableDocument
 
 
 @click.command(
@@ -69,9 +71,8 @@ def command(
     dialog and
     images are the same, or with --anyway.
     """
-    from lmmscore.cli.terminal import open_sources
     from lmmscore.leaderboard.compare import compare, factors_of
-    from lmmscore.report.formats import TableLayout, write
+    from lmmscore.report.grids import TableLayout, write
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
@@ -120,7 +121,7 @@ def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, A
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.formats import TableDocument
+    from lmmscore.report.grids import TableDocument
     from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
 
     places = 2 if decimals is None else decimals
@@ -159,7 +160,6 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
 def _together(
     sources: list[Source], tasks: tuple[str, ...], factors: list[str], *, anyway: bool
 ) -> Leaderboard:
-    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.leaderboard.compare import pool
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath
+from lmmscore.cli.command_line import FilePath, print_board
+from lmmscore.errors import FileProblem
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
@@ -41,14 +42,12 @@ def command(out: Path, copy: Path | None) -> None:
         _copy(copy)
         return
 
-    from lmmscore.benchmark import load_benchmark
-    from lmmscore.check import check_benchmark
+    from lmmscore.api import Request
+    from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
-    from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
-    from lmmscore.request import Request
     from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"
@@ -78,7 +77,6 @@ def _copy(to: Path) -> None:
     no benchmark.yaml yet."""
     import shutil
 
-    from lmmscore.errors import FileProblem
     from lmmscore.resources import bundled
 
     try:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag, pairs
+from lmmscore.cli.command_line import FilePath, filled, json_flag, pairs
+from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.dialog import Dialog, Ensemble
@@ -131,7 +132,6 @@ def show(
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
     from lmmscore.dialog import dialog_names
-    from lmmscore.errors import LmmscoreError
     from lmmscore.plan import load_protocol
 
     wrong = 0
@@ -229,7 +229,6 @@ def _import_recipe(
 
 
 def _write(files: dict[Path, str], force: bool) -> None:
-    from lmmscore.errors import FileProblem
 
     taken = [path for path in files if path.exists()]
     if taken and not force:

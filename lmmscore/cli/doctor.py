@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lmmscore.cli.options import json_flag
+from lmmscore.cli.command_line import json_flag
 
 _PROGRAMS = {
     "chromium": (

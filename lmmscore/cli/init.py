@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled
+from lmmscore.cli.command_line import FilePath, filled
+from lmmscore.errors import FileProblem, counted
 from lmmscore.importers.pictures.layout import layout_names
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def command(
     from lmmscore.importers.pictures.layout import choose, read, scan
     from lmmscore.importers.pictures.writer import write_benchmark
 
-    out = _target(folder if folder.is_dir() else folder.parent, out).absolute()
+    out = _target(folder if folder.is_dir() else folder.parent, out)
     _refuse_to_overwrite(out, force)
     # Pictures that an earlier init took out of a data set do not make it a folder of pictures.
     tree = scan(folder, without=_pictures(out))
@@ -131,7 +132,6 @@ def _pictures(out: Path) -> Path:
 
 def _refuse_to_overwrite(out: Path, force: bool) -> None:
     """Refuse before pictures are written out, which may take a while."""
-    from lmmscore.errors import FileProblem
 
     if out.exists() and not force:
         raise FileProblem(f"{out}: exists; --force overwrites it, --out FILE writes elsewhere")
@@ -142,6 +142,7 @@ def _choices(given: dict[str, Any], out: Path) -> Choices:
     from lmmscore.importers.pictures.writer import items_file_of
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
+    earlier_items = items_file_of(out)
     return Choices(
         source=given["source"].rstrip("/\\") if given["source"] else None,
         task=given["task"],
@@ -149,7 +150,7 @@ def _choices(given: dict[str, Any], out: Path) -> Choices:
         language=given["language"],
         split=given["split"],
         instructions=given["instructions"],
-        earlier_items=items_file_of(out),
+        earlier_items=earlier_items.absolute() if earlier_items is not None else None,
         columns=columns,
         edit_columns=given["edit_columns"],
         pictures=_pictures(out),
@@ -185,7 +186,6 @@ def _advice(found: Found) -> list[str]:
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.errors import counted
     from lmmscore.importers.pictures.layout import IMAGE_ROLES
 
     items = counted(len(found.items), "item")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag
-from lmmscore.cli.run_options import judge_options, take_judge_options
+from lmmscore.cli.command_line import FilePath, filled, json_flag, screen, take_judge_options
+from lmmscore.cli.run import judge_options
+from lmmscore.errors import JudgeFileError
 
 if TYPE_CHECKING:
     from lmmscore.judges.config import JudgeOptions, NamedJudge
@@ -124,7 +125,6 @@ class _Told:
 def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
     from dataclasses import replace
 
-    from lmmscore.errors import JudgeFileError
     from lmmscore.judges.judge import kind_of
     from lmmscore.judges.trials import hurried
 
@@ -217,7 +217,6 @@ def probe(
         click.echo(json.dumps({"judge": judge, "changes": rows}, ensure_ascii=False, indent=2))
         return
 
-    from lmmscore.cli.terminal import screen
     from lmmscore.report.grids import Grid, number, plain, span
     from lmmscore.report.leaderboard import render_grids
 

@@ -11,29 +11,39 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
     FilePath,
     GroupedCommand,
+    Screen,
+    Source,
+    cautions,
+    factor_titles,
     filled,
     method_names,
     name_table,
+    open_sources,
     panel_options,
+    parse_scale,
     plot_options,
+    put,
+    refuse_unknown,
+    screen,
     table_format,
 )
-from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
+    from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.leaderboard.ranking import Scales
     from lmmscore.report.grids import DisplayNames, Grid
+    from lmmscore.run_folder import Manifest
+    from lmmscore.scores import Comparison
 
 SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
 
@@ -171,7 +181,6 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
     counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
-    from lmmscore.cli.terminal import open_sources
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
@@ -197,23 +206,16 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     if options["members"] is not None:
         board = replace(board, notes=(*options["members"].notes, *board.notes))
 
-    chosen = _chosen_words(options)
-    if chosen:
-        board = replace(board, notes=(chosen, *board.notes))
-
+    board = replace(board, notes=(*_chosen_words(options), *board.notes))
     _write(board, source, form, options)
     if options["plots"] is not None:
         _write_plots(board, source, options)
 
-    if form == "csv":
-        # A CSV file has no room for sentences; they must not get lost for that.
-        for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
-            click.echo(text, err=True)
+    _say_what_csv_cannot(board, form)
 
 
 def _part_of(source: Source, options: dict[str, Any]) -> Source:
     """Return a run with the scores of the chosen methods and items only."""
-    from lmmscore.cli.terminal import refuse_unknown
 
     scores = source.scores
     for name in ("method", "item"):
@@ -225,14 +227,14 @@ def _part_of(source: Source, options: dict[str, Any]) -> Source:
     return replace(source, scores=scores)
 
 
-def _chosen_words(options: dict[str, Any]) -> str:
-    """Say that a table is about a part of a run, and which."""
+def _chosen_words(options: dict[str, Any]) -> list[str]:
+    """Say that a table is about a part of a run, and which; nothing of a whole one."""
     parts = [
         f"the {name}{'s' if len(options[name]) > 1 else ''} {', '.join(options[name])}"
         for name in ("method", "item")
         if options[name]
     ]
-    return f"Only {' and '.join(parts)}." if parts else ""
+    return [f"Only {' and '.join(parts)}."] if parts else []
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,6 @@ class PanelBoard:
 def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     """Return the mean of several runs' judges as one source."""
     from lmmscore.agreement import judges
-    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.run_folder import Manifest
 
@@ -332,22 +333,18 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
             raise click.UsageError(f"{name} has no place with --corrected")
 
     human = read_human_ratings(options["human"], Columns())
-    notes = list(human.notes)
     chosen = _of_tasks(source, options)
-    tables, ratings = align.separate_tasks({source.name: chosen.scores}, human.table)
-    scores = align.match_methods(source.name, tables[0], ratings, notes)
-    scores = align.match_items(source.name, scores, ratings, notes)
-    align.check_items(source.name, scores, ratings, notes)
+    sides = align.Sides({source.name: chosen.scores}, human.table)
+    sides.match_names()
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
-        both = [name for name in ratings["factor"].unique() if name in set(scores["factor"])]
-        weights = source.manifest.weights
-        ratings, _ = align.add_overall(ratings, list(map(str, both)), weights, notes)
+        sides.add_overall(source.manifest.weights)
 
-    for note in notes:
+    for note in (*human.notes, *sides.notes):
         click.echo(f"note: {note}", err=True)
 
-    return corrected_board(scores, ratings, factor, caution=source.caution)
+    scores = sides.judges[source.name]
+    return corrected_board(scores, sides.ratings, factor, caution=source.caution)
 
 
 def _by_expected(source: Source) -> Source:
@@ -371,7 +368,6 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
-    from lmmscore.cli.terminal import factor_titles
     from lmmscore.report.figures import board_drawings, write_figures
     from lmmscore.report.leaderboard import shown_tables, with_names
 
@@ -409,59 +405,96 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
     return None
 
 
+_ABOUT_PAIRS = {
+    *("runs", "form", "as_json", "out", "names", "decimals"),
+    *("task", "method", "item", "resamples", "seed"),
+}
+"""The parameters that say something about a leaderboard of pairs; the others are for scores."""
+
+
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
-    from lmmscore.cli.terminal import refuse_unknown
     from lmmscore.leaderboard.matches import rank_pairs
-    from lmmscore.report.leaderboard import render_pairs
-    from lmmscore.run_folder import Run
-    from lmmscore.scores import read_comparisons
+    from lmmscore.report.leaderboard import display_names, render_pairs
 
-    unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
-    given = [name for name in unfit if options[name]]
-    if given or options["missing"] != "exclude" or options["average"] != "items":
-        name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
-        raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
-
-    known: dict[str, Any] = {}
-    if (path.parent / "run.yaml").is_file():
-        manifest = Run(path.parent).manifest
-        known = {"caution": manifest.caution, "methods": manifest.methods}
-
-    rows = read_comparisons(path)
-    if options["method"]:
-        known["methods"] = list(options["method"])
-        there = [name for row in rows for name in (row.method_a, row.method_b)]
-        refuse_unknown("method", options["method"], there, str(path))
-        rows = [row for row in rows if {row.method_a, row.method_b} <= {*options["method"]}]
-
-    if options["item"]:
-        refuse_unknown("item", options["item"], [row.item for row in rows], str(path))
-        rows = [row for row in rows if row.item in options["item"]]
-
+    _refuse_others(_ABOUT_PAIRS, f"is for scores; {path.parent} compares pairs")
+    manifest, rows = _compared(path)
     board = rank_pairs(
-        rows,
+        _part_of_pairs(rows, path, options),
+        methods=options["method"] or manifest.methods,
         task=options["task"] or None,
+        caution=manifest.caution,
         resamples=options["resamples"],
         seed=options["seed"],
-        **known,
     )
-    chosen = _chosen_words(options)
-    if chosen:
-        board = replace(board, notes=(chosen, *board.notes))
+    board = replace(board, notes=(*_chosen_words(options), *board.notes))
+    text = render_pairs(
+        board,
+        form,
+        decimals=options["decimals"],
+        names=display_names(manifest, options["names"]),
+        **_layout(options["out"]),
+    )
+    put(text, options["out"])
+    _say_what_csv_cannot(board, form)
 
-    layout = screen() if options["out"] is None else Screen(color=False, width=None)
-    put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
+
+def _compared(path: Path) -> tuple[Manifest, list[Comparison]]:
+    """Return the pairs of a pairs.csv, and what the run says of itself that it belongs to."""
+    from lmmscore.run_folder import Manifest, Run
+    from lmmscore.scores import read_comparisons
+
+    if not (path.parent / "run.yaml").is_file():
+        return Manifest(), read_comparisons(path)
+
+    # Of a run that was killed there is only a part of the file, which the run knows to complete.
+    run = Run(path.parent)
+    return run.manifest, run.comparisons()
+
+
+def _part_of_pairs(rows: list[Comparison], path: Path, options: dict[str, Any]) -> list[Comparison]:
+    """Return the comparisons of the chosen methods and items only."""
+
+    methods, items = set(options["method"]), set(options["item"])
+    if methods:
+        known = [name for row in rows for name in row.shown]
+        refuse_unknown("method", options["method"], known, str(path))
+        rows = [row for row in rows if methods.issuperset(row.shown)]
+
+    if items:
+        refuse_unknown("item", options["item"], [row.item for row in rows], str(path))
+        rows = [row for row in rows if row.item in items]
+
+    return rows
+
+
+def _refuse_others(fit: set[str], why: str) -> None:
+    """Refuse what was given and does not fit: an option that changes nothing would be taken for
+    one that did."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        name = param.name or ""
+        if name not in fit and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(param.opts, key=len)} {why}")
+
+
+def _layout(out: Path | None) -> Screen:
+    """Return how a table is drawn: for who is looking, or plainly for a file."""
+    return screen() if out is None else Screen(color=False, width=None)
+
+
+def _say_what_csv_cannot(board: Leaderboard | PairBoard, form: str) -> None:
+    """Print the sentences of a board that a CSV file has no room for; they must not get lost."""
     if form == "csv":
-        for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
-            click.echo(note, err=True)
+        warnings = [text for table in board.tables for text in table.warnings]
+        for text in [*warnings, *board.notes]:
+            click.echo(text, err=True)
 
 
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     if len(sources) == 1:
         return sources[0]
 
-    from lmmscore.cli.terminal import Source, cautions
     from lmmscore.leaderboard.compare import pool
 
     names = [source.name for source in sources]
@@ -483,7 +516,6 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    from lmmscore.cli.terminal import parse_scale
 
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
@@ -561,7 +593,6 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
     wide = (options["by"] or "").replace(" ", "") == "task,method"
     columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
-    to_screen = screen() if options["out"] is None else Screen(color=False, width=None)
     return render(
         board,
         form,
@@ -572,7 +603,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         names=_names(source, options),
         further=further,
         star=options["table_star"],
-        **to_screen,
+        **_layout(options["out"]),
     )
 
 

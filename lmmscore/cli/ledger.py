@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag
-from lmmscore.errors import counted
+from lmmscore.cli.command_line import FilePath, json_flag
+from lmmscore.errors import FileProblem, counted
 
 if TYPE_CHECKING:
     from lmmscore.ledger import Content
@@ -78,7 +78,6 @@ def _asker(content: Content) -> tuple[str, str]:
 
 def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
     """Return the dialogs that were played from a ledger, by judge, as the runs around it say."""
-    from lmmscore.errors import FileProblem
     from lmmscore.ledger import Asker, identity_of
     from lmmscore.run_folder import Run
 
@@ -139,17 +138,20 @@ def _described(content: Content) -> str:
 def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     """Unite LEDGERS into OUT, a ledger or the folder of a run.
 
-    The same question is kept once. Where two ledgers have different answers to it, the one recorded
-    first stands, and the conflict is named.
+    The same question is kept once. Where two ledgers have different answers to it, the one that OUT
+    holds already stands, or else the one recorded first, and the conflict is named.
     """
     from lmmscore.ledger import merge
 
-    target = out / "ledger.sqlite" if out.suffix != ".sqlite" else out
+    target = _ledger(out)
+    if not out.exists() and out.suffix not in (".sqlite", ".sqlite3", ".db"):
+        target = out / "ledger.sqlite"
+
     done = merge(target, [_ledger(path) for path in ledgers])
     for conflict in done.conflicts[:20]:
         click.echo(
-            f"conflict: {conflict.key[:12]} is answered otherwise in {conflict.other}; the answer "
-            f"from {conflict.kept} stands",
+            f"conflict: {conflict.key[:12]} is answered differently in {conflict.other}; the "
+            f"answer from {conflict.kept} stands",
             err=True,
         )
 

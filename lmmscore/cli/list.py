@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag, table_file, table_format
-from lmmscore.cli.terminal import put, screen
-from lmmscore.errors import counted
+from lmmscore.cli.command_line import FilePath, json_flag, put, screen, table_file, table_format
+from lmmscore.errors import FileProblem, counted
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
@@ -27,9 +26,7 @@ DEEPEST = 3
 @table_file
 def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
-    from lmmscore.errors import FileProblem
-    from lmmscore.report.formats import TableDocument, TableLayout, write
-    from lmmscore.report.grids import Grid, plain
+    from lmmscore.report.grids import Grid, TableDocument, TableLayout, plain, write
     from lmmscore.run_folder import Run
 
     lines: list[dict[str, Any]] = []

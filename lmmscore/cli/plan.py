@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import GroupedCommand, json_flag
-from lmmscore.cli.run_options import request_of, run_groups, run_options
+from lmmscore.cli.command_line import GroupedCommand, json_flag
+from lmmscore.cli.run import request_of, run_groups, run_options
 
 if TYPE_CHECKING:
+    from lmmscore.api import Prepared, Request
     from lmmscore.forecast import Forecast, Record
     from lmmscore.judges.config import Prices
     from lmmscore.ledger import Asker
-    from lmmscore.request import Prepared, Request
 
 
 @click.command("plan", cls=GroupedCommand, groups=run_groups())
@@ -29,12 +29,12 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it;
     replies are taken to be about 300 tokens a turn.
     """
+    from lmmscore.api import prepare
     from lmmscore.forecast import forecast
     from lmmscore.judges.config import JudgeOptions
     from lmmscore.judges.judge import kind_of
     from lmmscore.judges.openai import parameters_of
     from lmmscore.ledger import Asker
-    from lmmscore.request import prepare
 
     request = request_of(given)
     judge = str(request.judge)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import Finite, filled, json_flag, table_file
-from lmmscore.cli.terminal import put
+from lmmscore.cli.command_line import Finite, filled, json_flag, open_source, put, table_file
 
 
 @click.command("power")
@@ -47,7 +46,6 @@ def command(
     RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
     items, corrected over all pairs of methods. A pilot tells a range of items, not a number.
     """
-    from lmmscore.cli.terminal import open_source
     from lmmscore.leaderboard.power import power_of
 
     source = open_source(run)

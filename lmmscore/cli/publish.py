@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath
+from lmmscore.cli.command_line import FilePath
 from lmmscore.errors import counted
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import filled, table_file
-from lmmscore.cli.terminal import put
+from lmmscore.cli.command_line import filled, parse_scale, put, table_file
 
 
 @click.group("published")
@@ -50,7 +49,6 @@ def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
     """
     from dataclasses import asdict
 
-    from lmmscore.cli.terminal import parse_scale
     from lmmscore.leaderboard import compare
 
     path = compare.find_published(file)

@@ -14,15 +14,17 @@ from urllib.parse import urlsplit
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     FilePath,
     GroupedCommand,
     filled,
     json_flag,
     listen_options,
+    open_source,
     options_of,
 )
-from lmmscore.request import Request
+from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.options import Selection
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
@@ -90,7 +92,7 @@ _text_option = partial(click.option, callback=filled, default="")
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@options_of(Request, only=["tasks", "items", "settings"])
+@options_of(Selection, only=["tasks", "items", "settings"])
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
 @click.option(
     "--max-side",
@@ -282,7 +284,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.web.rating_page import web_origin, write_static
     from lmmscore.web.study import raters_needed
 
@@ -351,15 +353,12 @@ def _pilot(
             basis = "the ratings so far"
 
     if run:
-        from lmmscore.cli.terminal import open_source
-
         scores, basis = open_source(run).scores, run
 
     return seconds, scores, basis
 
 
 def _export(folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.errors import FileProblem
     from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import (
         database_rows,
@@ -395,7 +394,6 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
 
 
 def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
-    from lmmscore.errors import LmmscoreError
     from lmmscore.web.database import FILE_NAME, RatingDatabase
 
     path = folder / FILE_NAME

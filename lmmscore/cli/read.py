@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag
+from lmmscore.cli.command_line import FilePath, filled, json_flag
+from lmmscore.errors import FileProblem
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -62,7 +63,6 @@ def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> No
 
 
 def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, Any]]:
-    from lmmscore.errors import FileProblem
     from lmmscore.records import Reply
     from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
@@ -91,7 +91,6 @@ def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, 
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
-    from lmmscore.errors import FileProblem
 
     try:
         line = json.loads(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag
+from lmmscore.cli.command_line import FilePath, filled, json_flag, print_board
 
 
 @click.command("replay")
@@ -60,7 +60,6 @@ def command(
 
 def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: bool) -> None:
     """Make a run of transcripts and print its leaderboard."""
-    from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     FilePath,
     GroupedCommand,
     filled,
     method_names,
+    parse_renames,
+    parse_scale,
     ratings_scale,
 )
+from lmmscore.errors import LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
@@ -95,9 +98,8 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     every conversation and, with --human, the agreement with raters. A run that is still going is
     shown as far as it is.
     """
-    from lmmscore.cli.options import parse_renames
     from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
 
     opened = _open(runs, options["images"], options["names"])
     renames = parse_renames(options["renames"])
@@ -113,7 +115,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     )
     written = write_page(opened, page)
     for run in opened:
-        for text in run.lacking(run.talks):
+        for text in run.lacks:
             click.echo(f"warning: {run.run.path}: {text}", err=True)
 
     click.echo(written)
@@ -129,7 +131,6 @@ def _default_page(runs: list[RunData]) -> Path:
 
 
 def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> list[RunData]:
-    from lmmscore.errors import LmmscoreError
     from lmmscore.report.run_data import RunData
     from lmmscore.run_folder import open_run
 
@@ -149,8 +150,6 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
 
 def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.terminal import parse_scale
-    from lmmscore.errors import LmmscoreError
     from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 

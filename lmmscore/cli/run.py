@@ -17,23 +17,86 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.api import Hooks, play_request, watching
-from lmmscore.check import names_given_away
-from lmmscore.cli.options import GroupedCommand, json_flag
-from lmmscore.cli.run_options import request_of, run_groups, run_options
+from lmmscore.api import Hooks, Request, default_folder, play_request, watching
+from lmmscore.benchmark import names_given_away
+from lmmscore.cli.command_line import (
+    JUDGE_PREFIX,
+    Command,
+    FilePath,
+    GroupedCommand,
+    json_flag,
+    options_of,
+    print_board,
+    take_judge_options,
+)
 from lmmscore.errors import counted
-from lmmscore.execution.base import Executor, StopRequested
+from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
 from lmmscore.judges.budget import NOTICES
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
-from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
     from lmmscore.cli.watch import WatchAlongside
-    from lmmscore.request import Request
-    from lmmscore.run_folder import Run
+
+
+# --------------------------------------------------------------------------------------------------
+# The options of a run on the command line, as those who understand them declare them.
+# --------------------------------------------------------------------------------------------------
+
+_ENGINE = "engine_option_"
+
+judge_options = options_of(JudgeOptions, JUDGE_PREFIX)
+
+
+def run_options(command: Command) -> Command:
+    """Add everything a run can be asked for, the judge's and the engines' options included."""
+    for name in reversed(executors.names()):
+        command = options_of(executors.get(name).options, _ENGINE)(command)
+    command = options_of(Request)(judge_options(command))
+    return click.argument("benchmark", type=FilePath(path_type=Path))(command)
+
+
+def run_groups() -> dict[str, list[str]]:
+    """Return the flags of a run by the groups in which its help lists them."""
+    engines = [executors.get(name).options for name in executors.names()]
+    found: dict[str, list[str]] = {title: [] for title in GROUPS}
+    for declaration in (Request, JudgeOptions, *engines):
+        for each in declared(declaration):
+            if each.about.flag and each.about.group:
+                found[each.about.group].append(each.about.flag.removeprefix("--"))
+
+    found[MACHINES].append("batch")
+    return found
+
+
+def request_of(given: dict[str, Any], command: str = "") -> Request:
+    """Return what the arguments of a command ask for."""
+    judge = take_judge_options(given)
+    engine = _engine_options(given)
+    asked = {name: value for name, value in given.items() if value is not None}
+    return Request(**asked, judge_options=judge, engine_options=engine, command=command)
+
+
+def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove what only one engine understands from a command's arguments, and return it."""
+    if given.pop("batch", False):
+        given["engine"] = "batch"
+
+    chosen: dict[str, Any] = {}
+    for name in executors.names():
+        for each in declared(executors.get(name).options):
+            value = given.pop(_ENGINE + each.name)
+            if value and given["engine"] != name:
+                raise click.UsageError(f"{each.about.flag} goes with --engine {name}")
+
+            if value:
+                chosen[each.name] = value
+
+    return chosen
 
 
 # --------------------------------------------------------------------------------------------------
@@ -258,7 +321,6 @@ def _without_folders(word: str) -> str:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     FilePath,
     factor_renames,
     filled,
     parse_renames,
     score_columns,
 )
+from lmmscore.errors import counted
 
 
 @click.command("scores")
@@ -44,7 +45,6 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
-    from lmmscore.errors import counted
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 

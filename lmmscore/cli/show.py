@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag, table_file
-from lmmscore.cli.terminal import put
+from lmmscore.cli.command_line import FilePath, filled, json_flag, put, table_file
+from lmmscore.errors import FileProblem, LmmscoreError, nearest
 
 if TYPE_CHECKING:
     from lmmscore.report.run_data import RunData, Talk
-    from lmmscore.run_folder import SessionRecord
+    from lmmscore.run_folder import Run, SessionRecord
 
 
 @click.command("show")
@@ -54,55 +53,46 @@ def command(
     The numbers that were read as scores stand out in the judge's own words; what was read stands
     below.
     """
-    from lmmscore.errors import FileProblem
     from lmmscore.report.run_data import RunData
     from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
-    opened = RunData("", open_run(run), bench)
-    if opened.run.finished:
-        # Raises where the file is damaged: a conversation it has lost is not one there never was.
-        deque(opened.run.records(), maxlen=0)
-
-    if not opened.sessions:
-        raise FileProblem(f"{run}: {opened.run.progress()}; the same `lmmscore run` resumes it")
-
-    opened.check_ledger()
-    talks = find(opened, item, repeat, method, dialog)
-    for text in opened.lacking(talks):
+    opened = open_run(run)
+    data = RunData("", opened, bench, only=find(opened, item, repeat, dialog))
+    data.check_ledger()
+    talks = about(data, method)
+    for text in data.lacking(talks):
         click.echo(f"warning: {run}: {text}", err=True)
 
     if as_json:
-        put(talks_json(talks, opened.scores) + "\n", out)
+        put(talks_json(talks, data.scores) + "\n", out)
     elif out is not None:
-        put(talks_text(talks, opened.scores), out)
+        put(talks_text(talks, data.scores), out)
     else:
-        print_talks(talks, opened.scores)
+        print_talks(talks, data.scores)
 
 
-def find(run: RunData, item: str, repeat: int, method: str, dialog: str) -> list[Talk]:
-    """Return the conversations asked for. Raises LmmscoreError naming what there is instead."""
-    records = _narrow(run.sessions, "item", item)
+def find(run: Run, item: str, repeat: int, dialog: str) -> list[SessionRecord]:
+    """Return the sessions asked for. Raises LmmscoreError naming what there is instead."""
+
+    # A finished run has them all, and a conversation that a damaged file has lost is not one
+    # there never was. The last line of any other run may be half written.
+    records = list(run.records() if run.finished else run.intact_records())
+    if not records:
+        raise FileProblem(f"{run.path}: {run.progress()}; the same `lmmscore run` resumes it")
+
+    records = _narrow(records, "item", item)
     records = _narrow(records, "repeat", repeat)
-    if dialog:
-        records = _narrow(records, "dialog", dialog)
+    return _narrow(records, "dialog", dialog) if dialog else records
 
-    talks = list(run.conversations(records))
-    if not method:
-        return talks
 
-    about = [talk for talk in talks if method == talk.method]
-    if run.run.is_of_pairs:
-        about = [talk for talk in talks if method in talk.order]
+def about(data: RunData, method: str) -> list[Talk]:
+    """Return the conversations in which a method's edit was judged, or all of them."""
+    found = [talk for talk in data.talks if not method or method in talk.order]
+    if not found:
+        _refuse("method", method, [name for talk in data.talks for name in talk.order])
 
-    if not about and any(method in talk.order for talk in talks):
-        # One conversation covers all edits: the one asked for is in it.
-        return talks
-
-    if not about:
-        _refuse("method", method, [name for talk in talks for name in talk.order])
-
-    return about
+    return found
 
 
 def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[SessionRecord]:
@@ -113,7 +103,6 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-    from lmmscore.errors import LmmscoreError, nearest
 
     names = [str(name) for name in dict.fromkeys(known)]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

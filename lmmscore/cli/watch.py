@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, listen_options
+from lmmscore.cli.command_line import FilePath, listen_options, take_judge_options
+from lmmscore.errors import LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.web.live import LiveRun
@@ -69,7 +70,6 @@ class WatchAlongside:
         asyncio.run(self._host(folder))
 
     async def _host(self, folder: Path) -> None:
-        from lmmscore.errors import LmmscoreError
         from lmmscore.web.live import LivePage
         from lmmscore.web.pages import hosted
 
@@ -164,7 +164,6 @@ def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
-    from lmmscore.cli.run_options import take_judge_options
 
     run_command = commands.get_command(click.Context(commands), "run")
     assert run_command is not None

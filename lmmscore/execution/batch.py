@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
+from lmmscore.execution.executor import Job, LedSession, OpenQuestion, StopRequested, engine
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
 """What a batch file may hold; providers say 50,000 lines and 200 MB."""
+LOGGER = logging.getLogger("lmmscore.execution.batch")
+
 POLL_S = 60.0
 """How often `--wait` looks whether a batch has ended."""
 SHOWN = 3
@@ -118,7 +121,6 @@ class BatchExecutor:
     """Plays units in waves of batches."""
 
     def __init__(self, job: Job) -> None:
-        self._job = job
         judge = job.judge.judge
         if not hasattr(judge, "batch_body"):
             raise LmmscoreError(f"{judge.name} takes no batches; run without --batch")
@@ -127,21 +129,27 @@ class BatchExecutor:
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
 
+        self._job = job
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         self._options: BatchOptions = job.engine_options
+        self._mailbox = self._open_mailbox()
+        self._files = job.folder / "batches"
+        self._log = BatchLog(job.folder / "batches.jsonl")
+        self._failures: dict[str, Ending] = {}
+        self._counts: Counter[str] = Counter()
+        """What became of the lines that came back, and of those that went out."""
+        self._stopped = asyncio.Event()
+        self.error: JudgeError | None = None
+        self.waiting = ""
+
+    def _open_mailbox(self) -> Mailbox:
+        if self._options.batch_dir is None:
+            return self._judge.batch_mailbox()
+
         # Its package is slow to import, and this module is there for every `run --help`.
         from lmmscore.judges.batches import FolderMailbox
 
-        folder = self._options.batch_dir
-        self._mailbox: Mailbox = FolderMailbox(folder) if folder else self._judge.batch_mailbox()
-        self._files = job.folder / "batches"
-        self._log = BatchLog(job.folder / "batches.jsonl")
-        self._stopped = asyncio.Event()
-        self._failures: dict[str, Ending] = {}
-        self.counts: Counter[str] = Counter()
-        """What became of the lines that came back, and of those that went out."""
-        self.error: JudgeError | None = None
-        self.waiting = ""
+        return FolderMailbox(self._options.batch_dir)
 
     def stop(self, error: JudgeError) -> None:
         """Send nothing more. Batches that are out stay out, and are collected by the next run."""
@@ -171,101 +179,90 @@ class BatchExecutor:
         except JudgeError as error:
             self.stop(error)
 
-        self._failures = self._log.failures()
-        for unit in plan:
-            result = self._derive(unit)
-            if result is not None:
-                self._job.listeners.on_result(result)
-                sink(result)
+        finished = self._derive(plan)
+        for result in finished:
+            self._job.listeners.on_result(result)
+            sink(result)
 
         if self._log.open():
             self.waiting = self._log.summary()
-        elif self._options.cancel:
+        elif self._options.cancel and len(finished) < len(plan):
             self.waiting = "a run without --cancel, which sends again what was not answered"
 
-        if self.counts:
-            self._log.write(event="counted", **self.counts)
+        counts = +self._counts  # without those that are 0
+        if counts:
+            self._log.write(event="counted", **counts)
 
     async def close(self) -> None:
         """Let go of the mailbox's connections."""
         await self._mailbox.close()
 
-    async def _send_waves(self, plan: list[Unit]) -> None:
-        """Send what can be asked now; with `wait`, look again and again until nothing is out."""
-        await self._send_wave(plan)
-        while self._options.wait and self._log.open() and self.error is None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopped.wait(), POLL_S)
-            if self.error is None and await self._collect():
-                await self._send_wave(plan)
+    # What came back.
 
     async def _find_orphans(self) -> None:
         """Give every intent its batch: found at the server, or else never sent and forgotten."""
         for batch in self._log.batches():
-            if not batch.id and not batch.ended:
-                found = await self._mailbox.find(self._metadata(batch))
-                if found:
-                    self._note_sent(batch, found)
-                else:
-                    self._log.write(event="ended", digest=batch.digest, status="never sent")
+            if batch.id or batch.ended:
+                continue
 
-    def _metadata(self, batch: Batch) -> dict[str, str]:
-        run = hashlib.sha256(self._job.folder.name.encode()).hexdigest()[:16]
-        return {"lmmscore": run, "wave": str(batch.wave), "digest": batch.digest}
+            found = await self._mailbox.find(self._metadata(batch))
+            if found:
+                self._note_sent(batch, found)
+            else:
+                self._log.write(event="ended", digest=batch.digest, status="never sent")
 
     async def _collect(self) -> bool:
-        """Write down every answer there is; tell whether anything has changed."""
+        """Write down every answer there is; tell whether a batch has ended."""
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
             if state.gone and not self._options.cancel:
                 raise _BatchFailed(
-                    f"the server does not know batch {batch.id}; is it the one that it was sent "
-                    "to? If the batch is gone, run the same command with --cancel, then without"
+                    f"{state.reason} If the batch is gone, run the same command with --cancel, "
+                    "then without"
                 )
 
-            envelopes = self._envelopes(batch)
-            async for line in self._mailbox.answers(batch.id):
-                self._take(line, envelopes, batch)
-
-            self._note(batch, state)
-            if state.ended or state.gone:
+            is_over = state.ended or state.gone
+            await self._take_answers(batch, is_over)
+            self._note_state(batch, state)
+            if is_over:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
                 changed = True
 
         return changed
 
-    def _note(self, batch: Batch, state: BatchState) -> None:
-        if (batch.status, batch.answered) != (state.status, state.answered):
-            self._log.write(
-                event="state", digest=batch.digest, status=state.status, answered=state.answered
-            )
+    async def _take_answers(self, batch: Batch, is_over: bool) -> None:
+        """Write every answer to the ledger; once a batch is over, note why others are missing.
 
-        if state.status == "failed":
-            self.stop(
-                _BatchFailed(f"batch {batch.id} was refused by the server: {state.reason or '?'}")
-            )
+        Not earlier: a file that still grows is read from its beginning at each look, and a
+        failure that is seen three times did not happen three times.
+        """
+        envelopes = self._envelopes(batch)
+        seen: set[str] = set()
+        async for line in self._mailbox.answers(batch.id):
+            answer = answer_line(line)
+            if answer is None or answer.key not in envelopes:
+                self._counts["unknown"] += is_over
+                continue
 
-    def _take(self, line: str, envelopes: Mapping[str, Envelope], batch: Batch) -> None:
-        """Write one answer to the ledger, or note why there is none."""
-        found = answer_line(line)
-        if found is None or found[0] not in envelopes:
-            self.counts["unknown"] += 1
-            return
+            envelope = envelopes[answer.key]
+            self._counts["twice"] += is_over and answer.key in seen
+            seen.add(answer.key)
+            if not answer.failed:
+                self._take(answer, envelope, batch, is_over)
+            elif is_over:
+                self._note_failure(answer, envelope)
 
-        key, data = found
-        response = data.get("response") or {}
-        if data.get("error") or response.get("status_code") != 200:
-            self._note_failure(key, data, envelopes)
-            return
-
+    def _take(self, answer: AnswerLine, envelope: Envelope, batch: Batch, is_over: bool) -> None:
+        """Write one answer to the ledger and book its price, once however often it is read."""
         try:
-            reply = self._judge.batch_reply(response.get("body") or {})
+            reply = self._judge.batch_reply(answer.body)
         except JudgeError as error:
-            self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=str(error))
+            if is_over:
+                self._note_end(answer.key, str(error))
             return
 
-        if not self._record(envelopes[key], reply):
+        if not self._record(envelope, reply):
             return
 
         if reply.cost_usd is not None:
@@ -278,73 +275,107 @@ class BatchExecutor:
         """Write an answer down; False where it is on record already."""
         recorded = self._job.judge
         if recorded.ledger.find(envelope.key) is not None:
-            self.counts["twice"] += 1
             return False
 
         recorded.ledger.record_envelope(recorded.asker, envelope, reply).result()
-        self.counts["answered"] += 1
+        self._counts["answered"] += 1
         return True
 
-    def _note_failure(
-        self, key: str, data: Mapping[str, Any], envelopes: Mapping[str, Envelope]
-    ) -> None:
-        response = data.get("response") or {}
-        error = data.get("error") or (response.get("body") or {}).get("error") or {}
-        code, status = error.get("code"), response.get("status_code") or 0
-        says = str(error.get("message") or code or f"status {status}")
+    def _note_failure(self, answer: AnswerLine, envelope: Envelope) -> None:
+        """Note why a request has no answer, unless it is simply sent again."""
+        code = answer.error.get("code")
         if code == EXPIRED:
-            self.counts["expired"] += 1
+            self._counts["expired"] += 1
             return
 
-        self.counts["failed"] += 1
-        if status == 429 or status >= 500:
-            self._log.write(event="retry", key=key)
-            return
-
-        if code == "content_filter":
+        self._counts["failed"] += 1
+        says = str(answer.error.get("message") or code or f"status {answer.status}")
+        if answer.status == 429 or answer.status >= 500:
+            self._log.write(event="retry", key=answer.key)
+        elif code == "content_filter":
             # Evidence like any other reply, as it is when asked directly.
-            withheld = Reply("", finish="content_filter", refusal=says)
-            self._record(envelopes[key], withheld)
-            return
+            self._record(envelope, Reply("", finish="content_filter", refusal=says))
+        else:
+            self._note_end(answer.key, says)
 
-        self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=says)
+    def _note_end(self, key: str, reason: str) -> None:
+        self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=reason)
+
+    def _note_state(self, batch: Batch, state: BatchState) -> None:
+        if (batch.status, batch.answered) != (state.status, state.answered):
+            self._log.write(
+                event="state",
+                digest=batch.digest,
+                status=state.status,
+                answered=state.answered,
+            )
+
+        if state.status == "failed":
+            self.stop(
+                _BatchFailed(f"batch {batch.id} was refused by the server: {state.reason or '?'}")
+            )
 
     async def _cancel_all(self) -> None:
         for batch in self._log.open():
             await self._mailbox.cancel(batch.id)
-            self.counts["cancelled"] += batch.lines
+            self._counts["cancelled"] += batch.lines - batch.answered
+
         # What was answered before is paid for, and kept. A server may take a while to end a batch:
         # then the next run collects it.
         await self._collect()
+
+    # What goes out.
+
+    async def _send_waves(self, plan: list[Unit]) -> None:
+        """Send what can be asked now; with `wait`, look again and again until nothing is out."""
+        await self._send_wave(plan)
+        if not self._options.wait:
+            return
+
+        while self._log.open() and self.error is None:
+            LOGGER.info("waiting for %s", self._log.summary())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), POLL_S)
+
+            if self.error is None and await self._collect():
+                await self._send_wave(plan)
 
     async def _send_wave(self, plan: list[Unit]) -> None:
         """Send every question that can be asked now and is not on its way."""
         if self.error is not None:
             return
 
+        files = await self._write_wave(plan)
+        self._refuse_beyond_budget(sum(file.most_usd for file in files))
+        for file in files:
+            if self.error is None:
+                await self._send_file(file)
+
+    async def _write_wave(self, plan: list[Unit]) -> list[WaveFile]:
+        """Write the files of the next wave; as many as it takes, and none where nothing is open."""
+        number = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
-        wave = 1 + max((batch.wave for batch in self._log.batches()), default=0)
-        writers = [_FileWriter(self._files, wave, 1)]
+        files: list[WaveFile] = []
         for put in self._questions(plan):
-            key, conversation = self._key(put), put.conversation
-            if key in out:
+            envelope = Envelope.of(self._job.judge.asker, put.conversation, put.repeat)
+            # Sessions open with the same words, and wait for one answer.
+            if envelope.key in out:
                 continue
 
-            out.add(key)
-            body = await self._judge.batch_body(conversation)
-            line = _line(key, self._judge.batch_url, body)
-            envelope = Envelope.of(self._job.judge.asker, conversation, put.repeat)
-            if writers[-1].is_full(len(line)):
-                writers.append(_FileWriter(self._files, wave, len(writers) + 1))
+            out.add(envelope.key)
+            body = await self._judge.batch_body(put.conversation)
+            line = _request_line(envelope.key, self._judge.batch_url, body)
+            if not files or files[-1].is_full(len(line)):
+                files.append(WaveFile(self._files, number, len(files) + 1))
 
-            usd = 0.0 if self._judge.left_usd is None else self._judge.batch_usd(conversation)
-            writers[-1].add(line, envelope, usd)
+            has_budget = self._judge.left_usd is not None
+            usd = self._judge.batch_usd(put.conversation) if has_budget else 0.0
+            files[-1].add(line, envelope, usd)
 
-        digests = [writer.close() for writer in writers]
-        self._refuse_beyond_budget(sum(writer.most_usd for writer in writers))
-        for writer, digest in zip(writers, digests, strict=True):
-            if writer.lines and self.error is None:
-                await self._send_file(writer, digest)
+        for file in files:
+            file.close()
+
+        return files
 
     def _refuse_beyond_budget(self, wave_usd: float) -> None:
         """Raise where the budget has no room for a wave; then nothing of it is sent."""
@@ -360,22 +391,43 @@ class BatchExecutor:
                 "everything paid for is saved: resume with a larger --budget"
             )
 
-    async def _send_file(self, writer: _FileWriter, digest: str) -> None:
-        batch = Batch(writer.wave, digest, writer.lines, writer.most_usd)
+    async def _send_file(self, file: WaveFile) -> None:
+        batch = Batch(file.wave, file.digest, file.lines, file.most_usd)
         self._log.write(
             event="intent",
             wave=batch.wave,
-            digest=digest,
+            digest=batch.digest,
             lines=batch.lines,
             most_usd=round(batch.most_usd, 9),
         )
-        metadata = self._metadata(batch)
-        made = await self._mailbox.send(writer.path, self._judge.batch_url, metadata)
+        made = await self._mailbox.send(
+            file.path,
+            self._judge.batch_url,
+            self._metadata(batch),
+        )
         self._note_sent(batch, made)
 
     def _note_sent(self, batch: Batch, made: str) -> None:
         self._log.write(event="created", digest=batch.digest, id=made)
-        self.counts["sent"] += batch.lines
+        self._counts["sent"] += batch.lines
+
+    def _metadata(self, batch: Batch) -> dict[str, str]:
+        """Return what tells this batch from all others of the same account."""
+        # A digest: the folder's name may name a method, and goes to the provider.
+        run = hashlib.sha256(self._job.folder.name.encode()).hexdigest()[:16]
+        return {"lmmscore": run, "wave": str(batch.wave), "digest": batch.digest}
+
+    def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
+        """Return what the ledger needs of each question of a batch, by key."""
+        path = self._files / f"{batch.digest[:16]}.keys.jsonl"
+        if not path.is_file():
+            return {}
+
+        with path.open(encoding="utf-8") as file:
+            envelopes = [Envelope(**json.loads(line)) for line in file]
+        return {envelope.key: envelope for envelope in envelopes}
+
+    # How far the sessions are, by what is on record.
 
     def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:
         """Yield the next question of every session that has one."""
@@ -383,6 +435,17 @@ class BatchExecutor:
         for unit in plan:
             _, questions = self._replay(unit)
             yield from questions
+
+    def _derive(self, plan: list[Unit]) -> list[Result]:
+        """Return the results of the units all of whose sessions are over."""
+        self._failures = self._log.failures()
+        results = []
+        for unit in plan:
+            played, questions = self._replay(unit)
+            if not questions:
+                results.append(result_of(unit, self._job.protocol, played))
+
+        return results
 
     def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
         """Lead a unit's sessions as far as answers are on record; return the questions to ask.
@@ -410,25 +473,46 @@ class BatchExecutor:
         """Return what the ledger has, or why there will be no answer; None: it is to be asked."""
         recorded = self._job.judge
         heard = recorded.recall(put.conversation, put.repeat)
-        return heard or self._failures.get(self._key(put))
-
-    def _key(self, put: OpenQuestion) -> str:
-        return key_of(self._job.judge.asker, put.conversation, put.repeat)
-
-    def _derive(self, unit: Unit) -> Result | None:
-        """Return the unit's result once all of its sessions are over."""
-        played, questions = self._replay(unit)
-        return None if questions else result_of(unit, self._job.protocol, played)
-
-    def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
-        return _read_envelopes(self._files / f"{batch.digest[:16]}.keys.jsonl")
+        if heard is not None:
+            return heard
+        return self._failures.get(key_of(recorded.asker, put.conversation, put.repeat))
 
 
-def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
-    """Return a line's id, with its response and error; None for a line that is none.
+class _BatchFailed(JudgeError):
+    """The server refused a file as a whole, or does not know it."""
 
-    Whatever should be an object is one, be it empty, and `status_code` is a number.
-    """
+    scope = "run"
+
+
+# --------------------------------------------------------------------------------------------------
+# Lines and files: a request, an answer, and the file of a wave.
+# --------------------------------------------------------------------------------------------------
+
+
+def _request_line(key: str, url: str, body: bytes) -> bytes:
+    # Put together as bytes: a body may hold megabytes of pictures, and is JSON already.
+    head = json.dumps({"custom_id": key, "method": "POST", "url": url})
+    return head[:-1].encode() + b', "body": ' + body + b"}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """A line that came back: an answer, or why there is none."""
+
+    key: str
+    status: int
+    """Of HTTP; 0 where the line has none."""
+    body: Mapping[str, Any]
+    error: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no answer in it."""
+        return bool(self.error) or self.status != 200
+
+
+def answer_line(line: str) -> AnswerLine | None:
+    """Read a line, whatever a server makes of the format; None where it is none."""
     try:
         data = tolerant_json(line.encode("utf-8", "replace"))
     except ValueError:
@@ -439,85 +523,66 @@ def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
 
     response = _object(data.get("response"))
     body = _object(response.get("body"))
-    if body.get("error"):
-        body["error"] = _complaint(body["error"])
-
     status = str(response.get("status_code"))
-    response = {"body": body, "status_code": int(status) if status.isdecimal() else 0}
-    return data["custom_id"], {"response": response, "error": _complaint(data.get("error"))}
+    return AnswerLine(
+        key=data["custom_id"],
+        status=int(status) if status.isdecimal() else 0,
+        body=body,
+        error=_error(data.get("error")) or _error(body.get("error")),
+    )
 
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _complaint(value: Any) -> dict[str, Any]:
+def _error(value: Any) -> dict[str, Any]:
+    """Return an error as an object: some servers say it in plain text."""
     return {"message": value} if isinstance(value, str) and value else _object(value)
 
 
-class _BatchFailed(JudgeError):
-    """The server took a file and refused it as a whole."""
+class WaveFile:
+    """A file of requests, with what the ledger needs to know of them in another beside it.
 
-    scope = "run"
-
-
-def _line(key: str, url: str, body: bytes) -> bytes:
-    head = json.dumps({"custom_id": key, "method": "POST", "url": url})
-    return head[:-1].encode() + b', "body": ' + body + b"}\n"
-
-
-class _FileWriter:
-    """A batch file being written, with what the ledger needs to know beside it."""
+    Both are named by the digest of the requests, once they are whole.
+    """
 
     def __init__(self, folder: Path, wave: int, number: int) -> None:
         self.wave = wave
         self.lines = 0
         self.most_usd = 0.0
+        self.digest = ""
+        """Of all requests; known once the file is closed."""
         self.path = folder / f"wave-{wave}-{number}.part"
-        self._folder = folder
         self._bytes = 0
-        self._digest = hashlib.sha256()
         self._envelopes: list[Envelope] = []
         folder.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("wb")
+        self._hash = hashlib.sha256()
 
     def is_full(self, more: int) -> bool:
         """Tell whether a line of so many bytes would be too much."""
-        return self.lines >= MOST_LINES or (self.lines > 0 and self._bytes + more > MOST_BYTES)
+        return self.lines >= MOST_LINES or self._bytes + more > MOST_BYTES
 
     def add(self, line: bytes, envelope: Envelope, most_usd: float) -> None:
         """Append a request, and what it may cost."""
-        self.most_usd += most_usd
         self._file.write(line)
-        self._digest.update(line)
+        self._hash.update(line)
         self._bytes += len(line)
         self._envelopes.append(envelope)
+        self.most_usd += most_usd
         self.lines += 1
 
-    def close(self) -> str:
-        """Finish both files and return the digest that names them."""
+    def close(self) -> None:
+        """Finish both files: that of the requests last, so that whoever finds it finds both."""
         self._file.close()
-        digest = self._digest.hexdigest()
-        if not self.lines:
-            self.path.unlink()
-            return digest
-
-        with (self._folder / f"{digest[:16]}.keys.jsonl").open("w", encoding="utf-8") as keys:
+        self.digest = self._hash.hexdigest()
+        final = self.path.with_name(f"{self.digest[:16]}.jsonl")
+        with final.with_suffix(".keys.jsonl").open("w", encoding="utf-8") as keys:
             for envelope in self._envelopes:
                 keys.write(json.dumps(asdict(envelope), ensure_ascii=False) + "\n")
 
-        final = self._folder / f"{digest[:16]}.jsonl"
-        self.path.replace(final)
-        self.path = final
-        return digest
-
-
-def _read_envelopes(path: Path) -> dict[str, Envelope]:
-    if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8") as file:
-        envelopes = [Envelope(**json.loads(line)) for line in file]
-    return {envelope.key: envelope for envelope in envelopes}
+        self.path = self.path.replace(final)
 
 
 @dataclass
@@ -565,9 +630,9 @@ class BatchLog:
         return [batch for batch in self.batches() if batch.id and not batch.ended]
 
     def summary(self) -> str:
-        """Return what is out, in words: how many questions, and how far the batches are."""
+        """Return what is out, in words: how many questions wait, and how far the batches are."""
         out = self.open()
-        lines = sum(batch.lines for batch in out)
+        lines = sum(batch.lines - batch.answered for batch in out)
         shown = "; ".join(map(str, out[:SHOWN]))
         more = f"; and {len(out) - SHOWN} more" if len(out) > SHOWN else ""
 

@@ -23,13 +23,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequested, engine
-from lmmscore.execution.local import play
+from lmmscore.errors import ImageProblem, JudgeError, LedgerError, LmmscoreError, NotRecorded
+from lmmscore.execution.executor import (
+    FailureWatch,
+    Job,
+    OrderedTasks,
+    StopRequested,
+    engine,
+    play_unit,
+)
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import (
+    CLAIM_POLL_S,
     Heard,
     Judge,
     KnownAnswers,
@@ -44,7 +51,7 @@ from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.options import MACHINES, declared, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
-from lmmscore.scores import Result, result_of, settled
+from lmmscore.scores import Result, result_of
 from lmmscore.session import Played
 
 T = TypeVar("T")
@@ -187,23 +194,45 @@ class Keeper:
             if owner == player:
                 self.settle(ticket, reservation.usd, assumed=True)
 
-    async def find(self, keys: list[str], player: int) -> ReplyOnRecord | None:
+    async def find(self, keys: list[str], player: int) -> ReplyOnRecord | JudgeError | None:
         """Return the answer on record, waiting for one that is under way; None: the caller asks.
 
-        The first key is the one a new answer is recorded under.
+        The first key is the one a new answer is recorded under. It is claimed in the ledger too,
+        for another run may share it.
         """
         key = keys[0]
         while True:
-            found = self._recorded(keys)
-            if found is not None:
-                return found
-
             under_way = self._under_way.get(key)
-            if under_way is None:
+            if under_way is not None:
+                await under_way[0].wait()
+                continue
+
+            try:
+                found = self._recorded(keys) or self._claimed(keys)
+            except LedgerError as error:
+                return NotRecorded(str(error))
+
+            if isinstance(found, ReplyOnRecord):
+                return found
+            if found:
                 self._under_way[key] = (asyncio.Event(), player)
                 return None
+            if self._stopping is not None:
+                return self._stopping
 
-            await under_way[0].wait()
+            await asyncio.sleep(CLAIM_POLL_S)
+
+    def _claimed(self, keys: list[str]) -> ReplyOnRecord | bool:
+        """Claim a question; return its answer if another run gave it just before that."""
+        if not self._ledger.claim(keys[0]):
+            return False
+
+        found = self._recorded(keys)
+        if found is None:
+            return True
+
+        self._ledger.release(keys[0])
+        return found
 
     def _recorded(self, keys: list[str]) -> ReplyOnRecord | None:
         for ledger in (self._ledger, *self._elsewhere):
@@ -225,7 +254,8 @@ class Keeper:
             self.release(envelope.key)
 
     def release(self, key: str) -> None:
-        """Let others ask: whoever was to ask could not."""
+        """Let others ask, in this run or another: whoever was to ask could not."""
+        self._ledger.release(key)
         under_way = self._under_way.pop(key, None)
         if under_way is not None:
             under_way[0].set()
@@ -396,7 +426,8 @@ class RemoteRecord:
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and have it recorded first."""
         keys = [key_of(asker, conversation, repeat) for asker in self._askers]
-        found: ReplyOnRecord | None = await self._keeper.find.remote(keys, self._player)
+        found: ReplyOnRecord | None
+        found = await _value(self._keeper.find.remote(keys, self._player))
         if found is not None and found.here:
             return Heard(found.reply, recalled=True, key=found.key)
         if found is not None:
@@ -469,16 +500,12 @@ class Player:
 
     async def play(self, unit: Unit) -> PlayedUnit | JudgeError:
         """Play a unit; return an error that must stop the whole run instead of raising it."""
-        played: list[Played] = []
         try:
             protocol = await self._opened()
             judge, reader = self._asked[0], self._asked[-1]
             paths = [*unit.item.images.values(), *unit.item.edits.values()]
             await self._pictures.fetch(paths, self._keeper)
-            for session in protocol.sessions(unit):
-                played.append(await play(session, judge, self._pictures, reader=reader))
-                if settled(protocol, played[-1]):
-                    break
+            played = await play_unit(unit, protocol, judge, self._pictures, reader=reader)
         except JudgeError as error:
             return error
         except (LmmscoreError, OSError) as error:

@@ -40,7 +40,7 @@ class BatchState:
     status: str
     answered: int = 0
     reason: str = ""
-    """Why the whole batch failed, where it did."""
+    """Why the whole batch failed or cannot be found, where that is so."""
 
     @property
     def ended(self) -> bool:
@@ -138,7 +138,8 @@ class ApiMailbox:
         try:
             found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
         except openai.NotFoundError:
-            return BatchState(GONE)
+            reason = f"the server does not know batch {batch}; is it the one it was sent to?"
+            return BatchState(GONE, reason=reason)
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
 
@@ -245,12 +246,16 @@ class FolderMailbox:
 
     async def state(self, batch: str) -> BatchState:
         """Compare what went in with what has come back."""
-        if not (self._folder / f"{batch}.jsonl").is_file():
-            return BatchState("cancelled", reason="its file is gone from the folder")
-        total = _lines(self._folder / f"{batch}.jsonl")
-        answered = _lines(self._folder / f"{batch}.out.jsonl")
-        done = answered >= total > 0
-        return BatchState("completed" if done else "in_progress", answered)
+        asked = _lines(self._folder / f"{batch}.jsonl")
+        answers = self._folder / f"{batch}.out.jsonl"
+        answered = _lines(answers)
+        if asked:
+            return BatchState("completed" if answered >= asked else "in_progress", answered)
+        if answers.is_file():
+            return BatchState("cancelled", answered)
+
+        reason = f"{self._folder}: no {batch}.jsonl; is it the folder it was put into?"
+        return BatchState(GONE, reason=reason)
 
     async def answers(self, batch: str) -> AsyncIterator[str]:
         """Read what has come back so far."""

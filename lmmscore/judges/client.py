@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary, ref
 
@@ -146,8 +147,8 @@ class Replicas:
         self._clock = clock
         self._meter = meter
         self._notice = notice
-        # By the first message of its conversation, the object: sessions may open with the same
-        # words.
+        # By the object that is the first message of its conversation: sessions may open with the
+        # same words. Weak, so that a session that is over is forgotten.
         self._pins: WeakKeyDictionary[Conversation, Replica] = WeakKeyDictionary()
 
     def __iter__(self) -> Iterator[Replica]:
@@ -294,7 +295,7 @@ class ApiClient:
         self.meter = Meter()
         self._room = connections_allowed()
         replicas = [self._replica(endpoint, options) for endpoint in address.endpoints]
-        self.replicas = Replicas(replicas, clock, self.meter, self._announce)
+        self.replicas = Replicas(replicas, clock, self.meter, partial(self.notice, again=True))
         self.hide = hider(replica.key for replica in replicas)
         self._estimator = Estimator(
             address.model,
@@ -387,10 +388,6 @@ class ApiClient:
                 text=text,
             )
 
-    def _announce(self, event: str) -> None:
-        """Tell the user that a server failed or is back, each time that it happens."""
-        self.notice(event, again=True)
-
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
         async def once(number: int) -> T:
             asked_s = self._clock.now()
@@ -426,6 +423,7 @@ class ApiClient:
         except JudgeError as error:
             if error is self._stopping:
                 raise
+            # A server may repeat the key in its complaint; the message goes to screens and files.
             raise type(error)(self.hide(str(error))) from None
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
@@ -442,8 +440,7 @@ class ApiClient:
         if vain and not trouble.reached and not self.replicas.any_answered:
             raise ServerUnreachable(
                 f"{self._address.name}: no server at {self._address.places} ({trouble.what}); "
-                "start "
-                "it, or correct its address, then run the same command"
+                "start it, or correct its address, then run the same command"
             ) from None
 
     def _away(self, trouble: Trouble) -> ServerAway:
@@ -477,7 +474,7 @@ class ApiClient:
         # Estimating opens pictures, so it is done only where something depends on it.
         counts = pace.counts_tokens or (self._gate is not None and self._gate.counts_tokens)
         tokens = self._estimator.all_tokens(conversation) if counts else 0
-        self._mention_room(pace)
+        self._mention_room()
         if self._gate is not None:
             await self._gate.admit(tokens)
 
@@ -528,7 +525,7 @@ class ApiClient:
                 "does not change, such as a dated snapshot"
             )
 
-    def _mention_room(self, pace: Pace) -> None:
+    def _mention_room(self) -> None:
         if self._room is not None and self.meter.in_flight >= self._room - 1:
             self.notice(
                 f"at most {self._room} questions are asked at once: the system lets this process "

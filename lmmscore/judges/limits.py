@@ -30,8 +30,8 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _LONGEST_RESET_S = 31 * 86_400.0
 _MOST_FILES = 65_536
 _MOST_OTHERS = 96
-_LEAST_OTHERS = 40
-"""Files besides connections: a run that asks one question at a time has about 20 open."""
+_LEAST_FILES = 40
+"""What a run has open besides connections: about 20 files where one question is asked at a time."""
 
 
 class Clock(Protocol):
@@ -413,9 +413,20 @@ async def persist(
 
 
 def connections_allowed() -> int | None:
-    """Raise this process's limit on open files as far as allowed; return how many connections fit.
+    """Return how many connections may be open at once; None where the system has no limit."""
+    files = files_allowed()
+    if files is None:
+        return None
 
-    None where the system has no such limit.
+    # The rest is for the ledger, pictures being read, the event loop and the terminal.
+    return files - min(_MOST_OTHERS, max(_LEAST_FILES, files // 2))
+
+
+def files_allowed() -> int | None:
+    """Raise this process's limit on open files as far as allowed, and return it; None: no limit.
+
+    Raises LmmscoreError where too few are left for a run. Asked before anything is opened: later,
+    SQLite would blame the disk, and an import would fail half-way.
     """
     try:
         import resource
@@ -433,12 +444,9 @@ def connections_allowed() -> int | None:
 
     if soft == resource.RLIM_INFINITY:
         return None
-
-    # The rest is for the ledger, pictures being read, the event loop and the terminal.
-    others = min(_MOST_OTHERS, max(_LEAST_OTHERS, soft // 2))
-    if soft <= others:
+    if soft <= _LEAST_FILES:
         raise LmmscoreError(
             f"the system lets this process open {soft} files, which are too few for a run; "
             "`ulimit -n 256` allows more"
         )
-    return soft - others
+    return soft

@@ -17,7 +17,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# Conversations as bodies of requests, and bodies of responses as replies, the way OpenAI's APIs
-# write them.
+# Conversations as the bodies of requests, the way OpenAI's APIs write them.
 #
 # A conversation grows at its end only, so the JSON of its messages is append-only too: each
 # message is serialised once, and the large segments, the pictures in base64, are the same objects
@@ -192,11 +191,6 @@ def chat_renderer(detail: str | None) -> Render:
     return render
 
 
-def chat_body(fields: Mapping[str, Any], messages: list[bytes]) -> Body:
-    """Return the body of a request: the fields, then the list of messages under `messages`."""
-    return body_with("messages", fields, messages)
-
-
 def body_with(name: str, fields: Mapping[str, Any], elements: list[bytes]) -> Body:
     """Return a JSON object of the fields and, last, the list of elements under `name`."""
     head = orjson.dumps(fields)[:-1]
@@ -214,6 +208,12 @@ def dumps(value: Any) -> bytes:
 
 def _base64_of(picture: Picture) -> bytes:
     return pybase64.b64encode(picture.data())
+
+
+# --------------------------------------------------------------------------------------------------
+# The bodies of responses as replies. Servers that speak "like OpenAI" leave out, rename and fill in
+# at will, so whatever is not of the kind it should be is taken for missing.
+# --------------------------------------------------------------------------------------------------
 
 
 def chat_data(answer: Answer) -> Any:
@@ -277,39 +277,57 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     if status in {"failed", "cancelled", "queued", "in_progress"}:
         raise Malformed(f"the response is {status}")
 
-    texts, refusals, thoughts, rest = [], [], [], []
-    tokens: list[dict[str, Any]] = []
+    output = ResponsesOutput()
     for item in objects(data["output"]):
-        parts = objects(item.get("content"))
-        if item.get("type") == "reasoning":
-            thoughts += [
-                _text(part.get("text")) for part in [*objects(item.get("summary")), *parts]
-            ]
-        elif item.get("type") == "message":
-            texts += [
-                _text(part.get("text")) for part in parts if part.get("type") == "output_text"
-            ]
-            refusals += [
-                _text(part.get("refusal")) for part in parts if part.get("type") == "refusal"
-            ]
-            texts += [_text(item.get("content"))]
-            for part in parts:
-                tokens += objects(part.get("logprobs"))
-        else:
-            rest.append(item)
+        output.add(item)
 
-    text, thinking = _content("".join(texts))
-    also = {"output": rest, "logprobs": score_logprobs(tokens)}
+    text, thinking = _content("".join(output.texts))
+    also = {"output": output.rest, "logprobs": score_logprobs(output.tokens)}
     return Reply(
         text=text,
-        finish=_responses_finish(data, bool(rest) and not texts),
-        refusal="".join(refusals),
-        reasoning="\n".join(filter(None, [*thoughts, thinking])),
+        finish=_responses_finish(data, bool(output.rest) and not output.texts),
+        refusal="".join(output.refusals),
+        reasoning="\n".join(filter(None, [*output.thoughts, thinking])),
         model=_text(data.get("model")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
         also=_json_of({name: value for name, value in also.items() if value}),
         usage=responses_usage(data.get("usage")),
     )
+
+
+@dataclass(slots=True)
+class ResponsesOutput:
+    """What the items of a Responses body hold, kind by kind."""
+
+    texts: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    tokens: list[dict[str, Any]] = field(default_factory=list)
+    """With their probabilities, where they were asked for."""
+    rest: list[dict[str, Any]] = field(default_factory=list)
+    """Items that are neither words nor thinking: calls of tools."""
+
+    def add(self, item: Mapping[str, Any]) -> None:
+        """Sort in one item."""
+        parts = objects(item.get("content"))
+        if item.get("type") == "reasoning":
+            for part in [*objects(item.get("summary")), *parts]:
+                self.thoughts.append(_text(part.get("text")))
+            return
+
+        if item.get("type") != "message":
+            self.rest.append(dict(item))
+            return
+
+        for part in parts:
+            self.tokens += objects(part.get("logprobs"))
+            if part.get("type") == "output_text":
+                self.texts.append(_text(part.get("text")))
+            elif part.get("type") == "refusal":
+                self.refusals.append(_text(part.get("refusal")))
+
+        # Some servers send a plain string where OpenAI sends a list of parts.
+        self.texts.append(_text(item.get("content")))
 
 
 def responses_usage(usage: Any) -> Usage:
@@ -493,8 +511,8 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
 
 def _words(value: Any) -> str:
     if isinstance(value, list):
-        return "".join(part["text"] for part in objects(value) if isinstance(part.get("text"), str))
-    return value if isinstance(value, str) else ""
+        return "".join(_text(part.get("text")) for part in objects(value))
+    return _text(value)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -514,18 +532,14 @@ def _configured(spec: str, options: Mapping[str, Any]) -> NamedJudge:
     return find_judge(spec, **options)
 
 
-_TAKEN = {field.name for field in fields(JudgeOptions)} - {"judge_name"}
+_TAKEN = {each.name for each in fields(JudgeOptions)} - {"judge_name"}
 
 
 @register("openai", form="openai/MODEL[@URL[,URL…]]", takes=_TAKEN, configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
-    return Bench(judge_of(_configured(spec, options)))
-
-
-def judge_of(named: NamedJudge) -> OpenAIJudge:
-    """Return a judge found by its name."""
-    return make(named.spec, options=named.options)
+    named = _configured(spec, options)
+    return Bench(make(named.spec, options=named.options))
 
 
 def make(
@@ -618,13 +632,12 @@ class OpenAIJudge(JudgeBase):
 
     async def batch_body(self, conversation: Conversation) -> bytes:
         """Return a question, its whole history included, as the body of a request."""
+        # A batch goes to one server: nobody is there to move it to another.
         replica = next(iter(self._client.replicas))
-        if self._options.api == "responses":
-            body = await ResponsesRoute(
-                self._address, self._options, self._client, replica, self._pictures
-            ).whole_body(conversation)
+        if replica in self._responses:
+            body = await self._responses[replica].whole_body(conversation)
         else:
-            body = await self._chat[replica].body(conversation)
+            body, _ = await self._chat[replica].request(conversation)
 
         return b"".join(body.parts)
 
@@ -708,16 +721,12 @@ class ChatRoute:
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message."""
-        body, fields = await self._request(conversation)
+        body, fields = await self.request(conversation)
         question = ApiQuestion("/chat/completions", body, chat_reply, fields, parse=chat_data)
         return await self._client.ask(self._replica, conversation, question)
 
-    async def body(self, conversation: Conversation) -> Body:
-        """Return the body of a question, as it also travels in a batch."""
-        body, _ = await self._request(conversation)
-        return body
-
-    async def _request(self, conversation: Conversation) -> tuple[Body, dict[str, Any]]:
+    async def request(self, conversation: Conversation) -> tuple[Body, dict[str, Any]]:
+        """Return the body of a question, and the parameters in it by the server's names."""
         head, fields = self._head, self._fields
         if self._names_cache:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
@@ -728,8 +737,8 @@ class ChatRoute:
             held = {"name": "reply", "strict": True, "schema": schema}
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
 
-        body = chat_body({**head, **fields}, await self._messages.elements(conversation))
-        return body, fields
+        elements = await self._messages.elements(conversation)
+        return body_with("messages", {**head, **fields}, elements), fields
 
 
 def parameters_of(options: JudgeOptions) -> dict[str, Any]:
@@ -896,7 +905,7 @@ class ResponsesRoute:
 
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
         """Return the longest earlier part that the server still holds, and its name there."""
-        # A server that loses what it keeps, time and again, is not asked to keep it.
+        # A server that loses what it keeps again and again is not asked to keep it.
         if self._losses >= LOSSES or conversation.parent is None:
             return None, None
 

@@ -10,27 +10,27 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, counted, listed, nearest
 from lmmscore.records import OVERALL, SAME, Outcome, percent
-from lmmscore.stats.arrays import Floats, Ints, Limits, item_weights, rounded
 from lmmscore.stats.resampling import (
     EXACT_UP_TO,
+    Floats,
+    Ints,
+    Limits,
     fewest_items,
     holm,
+    item_weights,
     letters,
     mean_limits,
     rank_limits,
+    rounded,
     sign_flip_p,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # --------------------------------------------------------------------------------------------------
 # A small drawing for notebooks: dots with their intervals, one line each, as SVG. No plotting
@@ -591,6 +591,28 @@ class BoardRow:
     common_mean: float | None = None
     """Mean over the items that every ranked method has a score for; None where all have all."""
 
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the line for JSON."""
+        limits = None
+        if self.mean_interval:
+            limits = [rounded(end, decimals) for end in self.mean_interval]
+
+        return {
+            "rank": self.rank,
+            "method": self.method,
+            "mean": rounded(self.mean, decimals),
+            "std": rounded(self.std, decimals),
+            "n": self.n,
+            "coverage": rounded(self.coverage, decimals),
+            "factors": {name: rounded(value, decimals) for name, value in self.factors.items()},
+            "mean_interval": limits,
+            "rank_interval": list(self.rank_interval) if self.rank_interval else None,
+            "rank_range": list(self.rank_range) if self.rank_range else None,
+            "group": self.group,
+            "items": self.items,
+            "common_mean": rounded(self.common_mean, decimals),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
@@ -653,96 +675,30 @@ class BoardTable:
 
         return _lead(first, others, tests)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat line per method.
 
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+        A factor that has the name of a column is marked as a factor.
+        """
+        return [_record(self, row) for row in self.rows]
 
-
-def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
-    """Return over whom the first method's lead is significant."""
-    won = tests.won()
-    close = [name for name in others if (first, name) not in won]
-    if not close:
-        return f"{first} ranks first, significantly ahead of all others."
-    if len(close) == len(others):
-        return f"{first} has the highest mean, but is not significantly ahead of any other method."
-
-    top = {first, *close}
-    apart = any({*pair} <= top for pair in won)
-    if close == list(others[: len(close)]) and not apart:
-        many = _NUMBERS.get(len(top), str(len(top)))
-        return f"{first} ranks first; no significant difference among the first {many}."
-
-    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
-
-
-@dataclass(frozen=True, slots=True)
-class Leaderboard:
-    """The tables of a run. `to_frame()` is tidy, `as_dict()` the JSON;
-    lmmscore.report renders the rest."""
-
-    tables: tuple[BoardTable, ...]
-    notes: tuple[str, ...] = ()
-    caution: str = ""
-    """What the judge's own limits mean for every figure here; shown with every table."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Weights, missing rule, average, resamples, seed:
-    what these figures depend on besides the scores."""
-
-    def table(self, task: str | None = None, factor: str | None = None) -> BoardTable:
-        """Return the table of a task category (None: over all)
-        and a factor (None: the first there is)."""
-        for table in self.tables:
-            if table.task == task and factor in (None, table.factor):
-                return table
-        raise KeyError(f"no table for task {task!r}, factor {factor!r}")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line per table and method, with intervals as low and high columns."""
-        import pandas as pd
-
-        lines = [flat(table, row) for table in self.tables for row in table.rows]
-        return pd.DataFrame(lines)
-
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the JSON object: `{"tables": [{"task", "rows": [...]}]}` and what explains it."""
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the table for JSON."""
         return {
-            "tables": [_table_dict(table, decimals) for table in self.tables],
+            "task": self.task,
+            "factor": self.factor,
+            **({"among": list(self.among)} if self.among else {}),
+            "verdict": self.verdict,
+            "caption": self.caption,
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
-            "caution": self.caution,
-            "settings": dict(self.settings),
+            "common_items": self.common_items,
+            "rows": [row.as_dict(decimals) for row in self.rows],
+            "differences": self.differences.as_list(decimals) if self.differences else [],
         }
 
-    def to_json(self, decimals: int | None = None) -> str:
-        """Return the same as text."""
-        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
 
-    def _repr_html_(self) -> str:
-        """Return the tables as a notebook shows them, the warnings above the figures."""
-        parts = [f"<p><strong>{html.escape(self.caution)}</strong></p>"] if self.caution else []
-        frame = self.to_frame()
-        for table in self.tables:
-            chosen = frame[(frame["factor"] == table.factor)]
-            chosen = chosen[
-                chosen["task"].isna() if table.task is None else chosen["task"] == table.task
-            ]
-            parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
-            shown = chosen.drop(columns=["task", "factor"])
-            parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
-            marks = [
-                Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
-                for row in table.rows
-            ]
-            parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
-            parts += [f"<p><small>{html.escape(text)}</small></p>" for text in table.notes]
-
-        return "\n".join(
-            parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes]
-        )
-
-
-def flat(table: BoardTable, row: BoardRow) -> dict[str, Any]:
-    """Return a row as one flat line. A factor that is called like a column of ours is marked
-    as a factor."""
+def _record(table: BoardTable, row: BoardRow) -> dict[str, Any]:
     mean, rank, holes = row.mean_interval, row.rank_interval, row.rank_range
     lead = {
         "task": table.task,
@@ -771,39 +727,106 @@ def flat(table: BoardTable, row: BoardRow) -> dict[str, Any]:
     return {**lead, **factors, **rest}
 
 
-def _table_dict(table: BoardTable, decimals: int | None) -> dict[str, Any]:
-    return {
-        "task": table.task,
-        "factor": table.factor,
-        **({"among": list(table.among)} if table.among else {}),
-        "verdict": table.verdict,
-        "caption": table.caption,
-        "warnings": list(table.warnings),
-        "notes": list(table.notes),
-        "common_items": table.common_items,
-        "rows": [_row_dict(row, decimals) for row in table.rows],
-        "differences": table.differences.as_list(decimals) if table.differences else [],
-    }
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
-def _row_dict(row: BoardRow, decimals: int | None) -> dict[str, Any]:
-    return {
-        "rank": row.rank,
-        "method": row.method,
-        "mean": rounded(row.mean, decimals),
-        "std": rounded(row.std, decimals),
-        "n": row.n,
-        "coverage": rounded(row.coverage, decimals),
-        "factors": {name: rounded(value, decimals) for name, value in row.factors.items()},
-        "mean_interval": [rounded(end, decimals) for end in row.mean_interval]
-        if row.mean_interval
-        else None,
-        "rank_interval": list(row.rank_interval) if row.rank_interval else None,
-        "rank_range": list(row.rank_range) if row.rank_range else None,
-        "group": row.group,
-        "items": row.items,
-        "common_mean": rounded(row.common_mean, decimals),
-    }
+def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
+    """Return over whom the first method's lead is significant."""
+    won = tests.won()
+    close = [name for name in others if (first, name) not in won]
+    if not close:
+        return f"{first} ranks first, significantly ahead of all others."
+    if len(close) == len(others):
+        return f"{first} has the highest mean, but is not significantly ahead of any other method."
+
+    top = {first, *close}
+    apart = any({*pair} <= top for pair in won)
+    if close == list(others[: len(close)]) and not apart:
+        many = _NUMBERS.get(len(top), str(len(top)))
+        return f"{first} ranks first; no significant difference among the first {many}."
+
+    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
+
+
+class RankedTable(Protocol):
+    """What a leaderboard needs of a table: of scores, or of pairwise comparisons."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat line per method."""
+        ...
+
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the table for JSON; `decimals` None rounds nothing."""
+        ...
+
+
+TableType = TypeVar("TableType", bound=RankedTable)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTables(Generic[TableType]):
+    """The tables of a run, with what holds for all of them."""
+
+    tables: tuple[TableType, ...]
+    notes: tuple[str, ...] = ()
+    caution: str = ""
+    """What the judge's own limits mean for every figure here; shown with every table."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What these figures depend on besides the scores: the level, the seed and so on."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per table and method, with intervals as low and high columns."""
+        return pd.DataFrame([line for table in self.tables for line in table.records()])
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the JSON object: `{"tables": [{"task", "rows": [...]}]}` and what explains it."""
+        return {
+            "tables": [table.as_dict(decimals) for table in self.tables],
+            "notes": list(self.notes),
+            "caution": self.caution,
+            "settings": dict(self.settings),
+        }
+
+    def to_json(self, decimals: int | None = None) -> str:
+        """Return the same as text."""
+        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard(RankedTables[BoardTable]):
+    """The tables of a run's scores; `lmmscore.report` renders them."""
+
+    def table(self, task: str | None = None, factor: str | None = None) -> BoardTable:
+        """Return the table of a task category and a factor.
+
+        `task` None is the table over all categories, `factor` None the first there is. Raises
+        KeyError for a table there is not.
+        """
+        for table in self.tables:
+            if table.task == task and factor in (None, table.factor):
+                return table
+        raise KeyError(f"no table for task {task!r}, factor {factor!r}")
+
+    def _repr_html_(self) -> str:
+        """Return the tables as a notebook shows them, the warnings above the figures."""
+        parts = [f"<p><strong>{html.escape(self.caution)}</strong></p>"] if self.caution else []
+        for table in self.tables:
+            parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
+            shown = pd.DataFrame(table.records()).drop(columns=["task", "factor"], errors="ignore")
+            parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+            marks = [
+                Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
+                for row in table.rows
+            ]
+            parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
+            parts += small_print(table.notes)
+
+        return "\n".join([*parts, *small_print(self.notes)])
+
+
+def small_print(notes: Sequence[str]) -> list[str]:
+    """Return notes as a notebook shows them below a table."""
+    return [f"<p><small>{html.escape(text)}</small></p>" for text in notes]
 
 
 VERY_FEW_ITEMS = 5

@@ -17,8 +17,8 @@ from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
-from lmmscore.stats.arrays import ranks, rounded
 from lmmscore.stats.correlation import kendall_b, spearman
+from lmmscore.stats.resampling import ranks, rounded
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 # --------------------------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.board import Cube, codes_of, normalised, tabulate
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, ranks, rounded
 from lmmscore.stats.reliability import Components, components, within_between
-from lmmscore.stats.resampling import t_quantile
+from lmmscore.stats.resampling import SAME, Floats, Ints, Limits, ranks, rounded, t_quantile
 
 # --------------------------------------------------------------------------------------------------
 # Whether the place in which an edit was shown moved its score.

@@ -7,18 +7,16 @@ pair of which an order gave no verdict is left out and counted.
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import RankedTables, small_print
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats.arrays import SAME, Bools, Floats
 from lmmscore.stats.ranking_models import (
-    Davidson,
     PositionBias,
     Votes,
     connected_groups,
@@ -26,9 +24,7 @@ from lmmscore.stats.ranking_models import (
     position_bias,
     tally,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lmmscore.stats.resampling import SAME, Bools, Floats
 
 PRIOR = 0.5
 """Wins added each way to every pair where there is no finite fit without them."""
@@ -64,6 +60,24 @@ class PairRow:
     def win_rate(self) -> float | None:
         """The share of its matches that it won, a tie counting one half."""
         return (self.wins + self.ties / 2) / self.matches if self.matches else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the method's figures by name, each end of an interval by itself."""
+        strength = self.strength_interval or (None, None)
+        rank = self.rank_interval or (None, None)
+        return {
+            "rank": self.rank,
+            "method": self.method,
+            "strength": self.strength,
+            "strength_low": strength[0],
+            "strength_high": strength[1],
+            "rank_low": rank[0],
+            "rank_high": rank[1],
+            "win_rate": self.win_rate,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,41 +120,61 @@ class PairTable:
         played = won + lost + tied
         return (won + tied / 2) / played if played else None
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat line per method."""
+        return [{"task": self.task, **row.as_dict()} for row in self.rows]
 
-@dataclass(frozen=True)
-class PairBoard:
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the table for JSON."""
+        names = [row.method for row in self.rows]
+        data = {
+            "task": self.task,
+            "rows": [row.as_dict() for row in self.rows],
+            "matrix": {one: {other: self.rate(one, other) for other in names} for one in names},
+            "items": self.items,
+            "matches": self.matches,
+            "unscored": self.unscored,
+            "inconsistent": self.inconsistent,
+            "shown_in_both_orders": self.twice,
+            "connected": self.connected,
+            "groups": [list(group) for group in self.groups],
+            "tie_parameter": self.tie,
+            "position": _bias_dict(self.position),
+            "inconsistent_by_place": _bias_dict(self.swings),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+        return data if decimals is None else _rounded(data, decimals)
+
+
+def _bias_dict(bias: PositionBias) -> dict[str, Any]:
+    return {
+        "first": bias.first,
+        "decided": bias.decided,
+        "share_first": bias.share,
+        "p": bias.p,
+    }
+
+
+def _rounded(data: Any, decimals: int) -> Any:
+    """Return plain data with every fraction in it rounded."""
+    if isinstance(data, float):
+        return round(data, decimals)
+    if isinstance(data, dict):
+        return {key: _rounded(value, decimals) for key, value in data.items()}
+    return [_rounded(one, decimals) for one in data] if isinstance(data, list) else data
+
+
+@dataclass(frozen=True, slots=True)
+class PairBoard(RankedTables[PairTable]):
     """The tables of a run that compares pairs."""
 
-    tables: tuple[PairTable, ...]
-    notes: tuple[str, ...] = ()
-    caution: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
     def table(self, task: str | None = None) -> PairTable:
-        """Return the table of a task category; None: over all."""
+        """Return the table of a task category; None: over all. Raises KeyError without one."""
         for table in self.tables:
             if table.task == task:
                 return table
         raise KeyError(f"no table for task {task!r}")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line per table and method."""
-        import pandas as pd
-
-        return pd.DataFrame([flat(table, row) for table in self.tables for row in table.rows])
-
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the JSON object."""
-        return {
-            "tables": [_table_dict(table, decimals) for table in self.tables],
-            "notes": list(self.notes),
-            "caution": self.caution,
-            "settings": dict(self.settings),
-        }
-
-    def to_json(self, decimals: int | None = None) -> str:
-        """Return the same as text."""
-        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it, the warnings above the figures."""
@@ -151,68 +185,7 @@ class PairBoard:
         parts = [f"<p>{html.escape(text)}</p>" for text in warnings]
         frame = self.to_frame()
         parts.append(frame.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
-        parts += [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes]
-        return "".join(parts)
-
-
-def flat(table: PairTable, row: PairRow) -> dict[str, Any]:
-    """Return a row as one flat line."""
-    strength = row.strength_interval or (None, None)
-    rank = row.rank_interval or (None, None)
-    return {
-        "task": table.task,
-        "rank": row.rank,
-        "method": row.method,
-        "strength": row.strength,
-        "strength_low": strength[0],
-        "strength_high": strength[1],
-        "rank_low": rank[0],
-        "rank_high": rank[1],
-        "win_rate": row.win_rate,
-        "wins": row.wins,
-        "ties": row.ties,
-        "losses": row.losses,
-    }
-
-
-def _table_dict(table: PairTable, decimals: int | None) -> dict[str, Any]:
-    def rounded(value: Any) -> Any:
-        return (
-            round(value, decimals) if decimals is not None and isinstance(value, float) else value
-        )
-
-    rows = [{key: rounded(value) for key, value in flat(table, row).items()} for row in table.rows]
-    for row in rows:
-        del row["task"]
-
-    names = [row.method for row in table.rows]
-    matrix = {one: {other: rounded(table.rate(one, other)) for other in names} for one in names}
-    return {
-        "task": table.task,
-        "rows": rows,
-        "matrix": matrix,
-        "items": table.items,
-        "matches": table.matches,
-        "unscored": table.unscored,
-        "inconsistent": table.inconsistent,
-        "shown_in_both_orders": table.twice,
-        "connected": table.connected,
-        "groups": [list(group) for group in table.groups],
-        "tie_parameter": rounded(table.tie),
-        "position": _bias_dict(table.position, rounded),
-        "inconsistent_by_place": _bias_dict(table.swings, rounded),
-        "warnings": list(table.warnings),
-        "notes": list(table.notes),
-    }
-
-
-def _bias_dict(bias: PositionBias, rounded: Any) -> dict[str, Any]:
-    return {
-        "first": bias.first,
-        "decided": bias.decided,
-        "share_first": rounded(bias.share),
-        "p": rounded(bias.p),
-    }
+        return "".join([*parts, *small_print(self.notes)])
 
 
 def rank_pairs(
@@ -288,27 +261,23 @@ def _table(
     every = matches(rows)
     decided = [match for match in every if match.winner]
     votes = _votes(decided, names)
-    wins, ties = tally(votes, len(names))
-    groups = connected_groups(wins + wins.T, ties)
-    linked = len(groups) == 1
-    fit, held = _fit(wins, ties) if linked else (None, False)
-    draws = _draws(votes, len(names), resamples, rng) if linked and decided and resamples else None
+    found = FittedStrengths.of(votes, len(names), resamples, rng)
     table = PairTable(
         task=task,
-        rows=tuple(_rows(names, wins, ties, fit, draws, level)),
-        wins=_counted(wins, names),
-        ties=_counted(ties, names),
+        rows=tuple(_rows(names, found, level)),
+        wins=_counted(found.wins, names),
+        ties=_counted(found.ties, names),
         items=len({(match.task, match.item) for match in every}),
         matches=len(decided),
         unscored=len(every) - len(decided),
         inconsistent=sum(not match.consistent for match in decided),
         twice=sum(len(match.shown) > 1 for match in decided),
-        groups=tuple(tuple(names[place] for place in group) for group in groups),
-        tie=fit.tie if fit else None,
+        groups=tuple(tuple(names[place] for place in group) for group in found.groups),
+        tie=found.tie,
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
     )
-    return _explained(table, held=held)
+    return _explained(table, held=found.held)
 
 
 def _votes(decided: Sequence[Match], names: Sequence[str]) -> Votes:
@@ -342,25 +311,51 @@ def _swing(match: Match) -> list[int]:
     return [] if match.consistent or len(places) > 1 else list(places)
 
 
-def _fit(wins: Floats, ties: Floats) -> tuple[Davidson, bool]:
-    """Fit the model; True where added wins had to hold it finite."""
-    strengths, tie = _fit_many(wins[None], ties[None])
-    held = bool(np.isnan(fit_many(wins[None], ties[None])[0]).any())
-    return Davidson(strengths[0], float(tie[0])), held
+@dataclass(frozen=True, slots=True)
+class FittedStrengths:
+    """The model fitted to the comparisons, and again to resampled items."""
+
+    wins: Floats
+    ties: Floats
+    groups: list[list[int]]
+    """The methods that comparisons link; strengths are None unless all are in one group."""
+    strengths: Floats | None = None
+    tie: float | None = None
+    held: bool = False
+    """Whether wins had to be added to keep the strengths finite."""
+    resampled: Floats | None = None
+    """Strengths of resampled items, a row each; NaN where a resample does not link the methods."""
+
+    @classmethod
+    def of(
+        cls, votes: Votes, methods: int, resamples: int, rng: np.random.Generator
+    ) -> FittedStrengths:
+        """Fit the model, where the comparisons link all methods."""
+        wins, ties = tally(votes, methods)
+        groups = connected_groups(wins + wins.T, ties)
+        if len(groups) > 1:
+            return cls(wins, ties, groups)
+
+        strengths, tie, held = _fit_many(wins[None], ties[None])
+        resampled = None
+        if len(votes.winner) and resamples:
+            resampled = _resampled(votes, methods, resamples, rng)
+
+        return cls(wins, ties, groups, strengths[0], float(tie[0]), bool(held[0]), resampled)
 
 
-def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
-    """Fit data sets that link all methods, with added wins where there is no fit without."""
+def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats, Bools]:
+    """Fit data sets that link all methods; True where added wins had to hold the fit finite."""
     strengths, tie = fit_many(wins, ties)
-    endless = np.isnan(strengths).any(axis=1)
+    endless = np.asarray(np.isnan(strengths).any(axis=1))
     if endless.any():
         more = wins[endless] + PRIOR * (1 - np.eye(wins.shape[1]))
         strengths[endless], tie[endless] = fit_many(more, ties[endless])
-    return strengths, tie
+    return strengths, tie, endless
 
 
-def _draws(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return strengths refitted to resampled items, a row each; NaN where nothing links them."""
+def _resampled(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """Return strengths refitted to items drawn with replacement, a row each."""
     items = int(votes.item.max()) + 1
     won, tied = _by_item(votes, items, methods)
     drawn = np.stack(
@@ -400,25 +395,35 @@ def _linked(links: Floats) -> Bools:
     return np.asarray(reached.all(axis=(1, 2)))
 
 
-def _rows(
-    names: Sequence[str],
-    wins: Floats,
-    ties: Floats,
-    fit: Davidson | None,
-    draws: Floats | None,
-    level: float,
-) -> list[PairRow]:
-    strengths = None if fit is None else fit.strengths
-    low, high, best, worst = _intervals(draws, level)
+def _rows(names: Sequence[str], found: FittedStrengths, level: float) -> list[PairRow]:
+    """Return the methods' lines, the strongest first; by win rate where nothing was fitted."""
+    strengths = found.strengths
+    limits = _intervals(found.resampled, level)
     rows = []
-
     for place, name in enumerate(names):
-        interval = None if low is None or high is None else (float(low[place]), float(high[place]))
-        ranks = None if best is None or worst is None else (int(best[place]), int(worst[place]))
-        own = None if strengths is None else float(strengths[place])
-        rank = None if strengths is None else 1 + int((strengths > strengths[place] + SAME).sum())
-        counts = (wins[place].sum(), ties[place].sum(), wins[:, place].sum())
-        rows.append(PairRow(name, rank, own, interval, ranks, *(int(count) for count in counts)))
+        row = PairRow(
+            method=name,
+            rank=None,
+            strength=None,
+            strength_interval=None,
+            rank_interval=None,
+            wins=int(found.wins[place].sum()),
+            ties=int(found.ties[place].sum()),
+            losses=int(found.wins[:, place].sum()),
+        )
+        if strengths is not None:
+            rank = 1 + int((strengths > strengths[place] + SAME).sum())
+            row = replace(row, rank=rank, strength=float(strengths[place]))
+
+        if limits is not None:
+            low, high, best, worst = (ends[place] for ends in limits)
+            row = replace(
+                row,
+                strength_interval=(float(low), float(high)),
+                rank_interval=(int(best), int(worst)),
+            )
+
+        rows.append(row)
 
     return sorted(rows, key=_standing)
 
@@ -429,12 +434,12 @@ def _standing(row: PairRow) -> tuple[float, float, str]:
 
 
 def _intervals(
-    draws: Floats | None, level: float
-) -> tuple[Floats | None, Floats | None, Floats | None, Floats | None]:
+    resampled: Floats | None, level: float
+) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return the ends of strengths and of ranks over the resamples that link all methods."""
-    known = None if draws is None else draws[~np.isnan(draws).any(axis=1)]
+    known = None if resampled is None else resampled[~np.isnan(resampled).any(axis=1)]
     if known is None or not len(known):
-        return None, None, None, None
+        return None
 
     tail = (1 - level) / 2
     low, high = np.quantile(known, [tail, 1 - tail], axis=0)
@@ -460,8 +465,7 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
         groups = "; ".join(", ".join(group) for group in table.groups)
         warnings.append(
             f"The comparisons do not link all methods ({groups}), so they cannot be ranked "
-            "together: "
-            "compare methods of different groups with each other."
+            "together: compare methods of different groups with each other."
         )
     elif held:
         notes.append(

@@ -19,9 +19,8 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError, counted, nearest
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
-from lmmscore.stats.arrays import Floats, Ints, rounded
 from lmmscore.stats.reliability import within_between
-from lmmscore.stats.resampling import fewest_items
+from lmmscore.stats.resampling import Floats, Ints, fewest_items, rounded
 
 MOST_ITEMS = 1_000_000
 MOST_REPEATS = 10

@@ -8,7 +8,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -39,8 +40,17 @@ from lmmscore.leaderboard.board import (
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, column_means, ranks, rounded
-from lmmscore.stats.resampling import draws_needed, mean_limits
+from lmmscore.stats.resampling import (
+    SAME,
+    Floats,
+    Ints,
+    Limits,
+    column_means,
+    draws_needed,
+    mean_limits,
+    ranks,
+    rounded,
+)
 
 Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]
@@ -82,39 +92,26 @@ def rank(
     and tests out), reproducible by `seed`. `holm` says over what the tests are corrected: each
     table, or all of them together.
     """
-    _refuse(missing, ("exclude", "worst"), "missing")
-    _refuse(average, ("items", "tasks"), "average")
-    _refuse(holm, ("table", "tables"), "holm")
-    _refuse_numbers(level, resamples, seed, scales or {})
+    rules = Rules(missing, average, dict(scales or {}), level, resamples, seed, holm)
+    rules.check()
     scores = scores if weights is None else reweigh(scores, weights)
     cube = tabulate(scores)
-    known = dict(scales or {})
-    rules = Rules(
-        missing, average, scale_ends(cube, known), frozenset(known), level, resamples, seed
-    )
 
-    wanted = []
+    ends = scale_ends(cube, rules.scales)
+    figures = []
     for key in chosen_factors(cube, factor):
         for name in _tasks(cube, task):
             part = cube if name is None else cube.select(name)
-            wanted.append(Figures.of(part, name, key, rules))
+            figures.append(Figures(part, name, key, ends, rules))
 
-    tests = _tests(wanted, rules, holm)
+    tests = _tests(figures, rules)
     outcomes = _outcomes(scores)
-    tables = [figures.table(found, outcomes) for figures, found in zip(wanted, tests, strict=True)]
+    tables = [one.table(found, outcomes) for one, found in zip(figures, tests, strict=True)]
 
-    settings: dict[str, Any] = {
-        "missing": missing,
-        "average": average,
-        "level": level,
-        "resamples": resamples,
-        "seed": seed,
-        "holm": holm,
-    }
+    settings = rules.as_dict()
     if weights is not None:
-        settings["weights"] = normalised(
-            weights, [name for name in cube.factors if name != OVERALL]
-        )
+        parts = [name for name in cube.factors if name != OVERALL]
+        settings["weights"] = normalised(weights, parts)
 
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
@@ -124,19 +121,6 @@ def rank(
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
 
 
-def _refuse(value: str, known: tuple[str, ...], name: str) -> None:
-    if value not in known:
-        raise LmmscoreError(f"{name}={value!r}{nearest(value, known)}; known: {', '.join(known)}")
-
-
-def _refuse_numbers(level: float, resamples: int, seed: int, scales: Scales) -> None:
-    if not 0 < level < 1:
-        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
-    refuse_unless_whole(0, resamples=resamples, seed=seed)
-    for name, ends in scales.items():
-        refuse_unless_scale(f"scales[{name!r}]", ends)
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How figures are derived from scores: everything but the scores themselves."""
@@ -144,23 +128,49 @@ class Rules:
     missing: Missing
     average: Average
     scales: Scales
-    """Lowest and highest score of every factor."""
-    known: frozenset[str]
-    """Factors whose scale was given; for the others it is the range of the scores seen."""
+    """Lowest and highest score of the factors for which they are known."""
     level: float
     resamples: int
     seed: int
+    holm: Family
+
+    def check(self) -> None:
+        """Raise for a rule there is not, and for a number that cannot be meant."""
+        for name, known in (
+            ("missing", get_args(Missing)),
+            ("average", get_args(Average)),
+            ("holm", get_args(Family)),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                hint = f"{nearest(value, known)}; known: {', '.join(known)}"
+                raise LmmscoreError(f"{name}={value!r}{hint}")
+
+        if not 0 < self.level < 1:
+            raise LmmscoreError(f"level={self.level!r}: it must lie between 0 and 1, as 0.95")
+
+        refuse_unless_whole(0, resamples=self.resamples, seed=self.seed)
+        for name, ends in self.scales.items():
+            refuse_unless_scale(f"scales[{name!r}]", ends)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings of a leaderboard, for JSON."""
+        return {
+            "missing": self.missing,
+            "average": self.average,
+            "level": self.level,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "holm": self.holm,
+        }
+
+    def draws(self, tests: int) -> int:
+        """Return how many sign patterns to draw, so that so many corrected tests can be passed."""
+        return draws_needed(tests, 1 - self.level, self.resamples)
 
     def rng(self, task: str | None, factor: str) -> np.random.Generator:
         """Return a generator per table, so that asking for one alone changes no figure."""
         return np.random.default_rng([self.seed, zlib.crc32(f"{task}\0{factor}".encode())])
-
-    def values(self, cube: Cube, factor: str) -> Floats:
-        """Return item × method scores under the rule for missing ones."""
-        index = cube.factor(factor)
-        if self.missing == "worst":
-            return cube.filled(index, self.scales[factor][0])
-        return cube.mean[:, :, index]
 
 
 @dataclass(frozen=True)
@@ -170,19 +180,33 @@ class Figures:
     cube: Cube
     task: str | None
     factor: str
-    strata: Ints | None
-    values: Floats
-    means: Floats
+    ends: Scales
+    """Lowest and highest score of every factor; over all tasks, where they are only seen."""
     rules: Rules
 
-    @classmethod
-    def of(cls, cube: Cube, task: str | None, factor: str, rules: Rules) -> Figures:
-        """Return the figures of one table."""
-        strata = cube.task_of if task is None and rules.average == "tasks" else None
-        values = rules.values(cube, factor)
-        return cls(cube, task, factor, strata, values, column_means(values, strata), rules)
-
     @property
+    def strata(self) -> Ints | None:
+        """The task of each item where the mean is over tasks, else None."""
+        return self.cube.task_of if self.task is None and self.rules.average == "tasks" else None
+
+    def scores(self, factor: str) -> Floats:
+        """Return item × method scores of a factor under the rule for missing ones."""
+        index = self.cube.factor(factor)
+        if self.rules.missing == "worst":
+            return self.cube.filled(index, self.ends[factor][0])
+        return self.cube.mean[:, :, index]
+
+    @cached_property
+    def values(self) -> Floats:
+        """Item × method scores of the factor ranked by."""
+        return self.scores(self.factor)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Each method's mean."""
+        return column_means(self.values, self.strata)
+
+    @cached_property
     def order(self) -> list[int]:
         """The methods best first, tied ones by name, those without a score last."""
         place = ranks(self.means[None, :])[0]
@@ -218,7 +242,7 @@ class Figures:
     def table(self, tests: Differences | None, outcomes: pd.DataFrame) -> BoardTable:
         """Return the table, with the sentences that belong around it."""
         cube, rules, factor = self.cube, self.rules, self.factor
-        lowest, highest = rules.scales[factor]
+        lowest, highest = self.ends[factor]
         index = cube.factor(factor)
         bounds = rank_ranges(cube, index, self.strata, lowest=lowest, highest=highest)
         groups = tests.groups() if tests else {}
@@ -341,7 +365,7 @@ class Figures:
 
     def _on_scale(self, limits: Limits | None) -> Limits | None:
         """Return an interval without what lies off the scale, where that is known: no mean can."""
-        if limits is None or self.factor not in self.rules.known:
+        if limits is None or self.factor not in self.rules.scales:
             return limits
         low, high = self.rules.scales[self.factor]
         return max(limits[0], low), min(limits[1], high)
@@ -350,8 +374,7 @@ class Figures:
         found = {}
         for name in self.cube.factors:
             if name != OVERALL:
-                values = self.rules.values(self.cube, name)[:, [column]]
-                mean = column_means(values, self.strata)[0]
+                mean = column_means(self.scores(name)[:, [column]], self.strata)[0]
                 found[name] = float(mean) if np.isfinite(mean) else None
 
         return found
@@ -370,9 +393,8 @@ class Figures:
             reasons["without a line"] = holes - len(here)
             asked = int(cube.due(cube.factor(factor)).sum())
             found.append(missing_warning(holes, asked, reasons, rows))
-            observed = factor not in self.rules.known
-            scale = self.rules.scales[factor]
-            found.append(range_warning(rows, scale, observed=observed))
+            observed = factor not in self.rules.scales
+            found.append(range_warning(rows, self.ends[factor], observed=observed))
 
         if tests is not None and (against := contradiction_warning(tests)):
             found.insert(0, against)
@@ -388,30 +410,25 @@ class Figures:
         return found
 
 
-def _tests(wanted: Sequence[Figures], rules: Rules, holm: Family) -> list[Differences | None]:
+def _tests(wanted: Sequence[Figures], rules: Rules) -> list[Differences | None]:
     """Return every table's tests, corrected table by table or over all of them together."""
-    together = sum(figures.pairs for figures in wanted)
-    alpha = 1 - rules.level
+    if rules.holm == "tables":
+        draws = rules.draws(sum(figures.pairs for figures in wanted))
+        raw = [figures.tests(draws) for figures in wanted]
+        again = iter(corrected([tests for tests in raw if tests is not None]))
+        return [None if tests is None else next(again) for tests in raw]
+
     found: list[Differences | None] = []
-    for figures in wanted:
-        family = together if holm == "tables" else figures.pairs
-        draws = draws_needed(family, alpha, rules.resamples)
-        if found and holm == "table" and _same_figures(figures, wanted[len(found) - 1]):
+    for place, figures in enumerate(wanted):
+        if place and _same_figures(figures, wanted[place - 1]):
             # With one task category, the table over all repeats it.
             found.append(found[-1])
             continue
 
-        tests = figures.tests(draws)
-        if tests is not None and holm == "table":
-            tests = corrected([tests])[0]
+        tests = figures.tests(rules.draws(figures.pairs))
+        found.append(None if tests is None else corrected([tests])[0])
 
-        found.append(tests)
-
-    if holm == "table":
-        return found
-
-    again = iter(corrected([tests for tests in found if tests is not None]))
-    return [None if tests is None else next(again) for tests in found]
+    return found
 
 
 def _same_figures(first: Figures, second: Figures) -> bool:

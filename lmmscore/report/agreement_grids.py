@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lmmscore.agreement.judges import PANEL_WITHOUT
-from lmmscore.agreement.levels import OVER
-from lmmscore.agreement.raters import VoteAgreement
-from lmmscore.agreement.result import (
+from lmmscore.agreement.levels import (
     BETTER,
     EQUAL,
     MEANING,
+    OVER,
     Agreement,
     AgreementRow,
     MethodStanding,
 )
+from lmmscore.agreement.raters import VoteAgreement
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,

@@ -25,7 +25,7 @@ from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RunComparison
 from lmmscore.report.leaderboard import title_of
 from lmmscore.stats import correlation
-from lmmscore.stats.arrays import Floats
+from lmmscore.stats.resampling import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,30 +9,31 @@ from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, counted, listed, nearest
 from lmmscore.leaderboard import diagnostics
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
 from lmmscore.leaderboard.diagnostics import PositionEffect
 from lmmscore.leaderboard.matches import PairBoard, PairTable
-from lmmscore.leaderboard.matches import flat as flat_pair
 from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
-from lmmscore.report.formats import TableDocument, TableLayout, write
 from lmmscore.report.grids import (
     HEADINGS,
     NONE,
     Cell,
     DisplayNames,
     Grid,
+    TableDocument,
+    TableLayout,
     marks,
     number,
     p_value,
     percent,
     plain,
     span,
+    write,
 )
 from lmmscore.run_folder import Manifest, Run
-from lmmscore.stats.arrays import rounded
 from lmmscore.stats.reliability import Components
+from lmmscore.stats.resampling import rounded
 
 # --------------------------------------------------------------------------------------------------
 # A leaderboard as grids: one a table, or one for all task categories side by side.
@@ -586,9 +587,9 @@ def board_document(
         caution=board.caution,
         notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
         records=[
-            {**_rounded(flat(table, row), view.decimals), "caption": table.caption}
+            {**_rounded(record, view.decimals), "caption": table.caption}
             for table in board.tables
-            for row in table.rows
+            for record in table.records()
         ],
         data={**board.as_dict(view.decimals), **(extra or {})},
     )
@@ -841,7 +842,7 @@ def pair_document(
     for table in board.tables:
         grid = pair_grid(table, places, names)
         grids += [_compact_pairs(grid) if compact else grid, win_grid(table, names)]
-        records += [_rounded(flat_pair(table, row), decimals) for row in table.rows]
+        records += [_rounded(record, decimals) for record in table.records()]
 
     return TableDocument(
         grids=[labelled(grid) for grid in grids],

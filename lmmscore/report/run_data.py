@@ -20,13 +20,13 @@ from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
 from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError, counted, listed
 from lmmscore.images import picture_digest
-from lmmscore.ledger import Ledger, RecordedExchange, problems
+from lmmscore.ledger import Ledger, RecordedExchange, problems, problems_of
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
 from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
-from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
+from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord, shown_digests
 from lmmscore.scales import show
 from lmmscore.scores import (
     SCORE_COLUMNS,
@@ -265,6 +265,8 @@ class RunData:
     """Where the benchmark's pictures are now, if not where they were."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Display names given for methods, over those of the benchmark."""
+    only: Sequence[SessionRecord] | None = None
+    """The sessions it is about, where they are not all: nothing else is then checked or opened."""
 
     @property
     def manifest(self) -> Manifest:
@@ -313,7 +315,7 @@ class RunData:
     @cached_property
     def sessions(self) -> list[SessionRecord]:
         """What is known of each session; nothing where the file was left behind."""
-        return list(self.run.intact_records())
+        return list(self.run.intact_records() if self.only is None else self.only)
 
     @property
     def unfinished(self) -> str:
@@ -408,12 +410,21 @@ class RunData:
     def check_ledger(self) -> None:
         """Raise LedgerError where the ledger is damaged; one that is not there is no damage."""
         path = self.run.ledger_path
-        damage = next(problems(path), None) if path.is_file() else None
+        if not path.is_file():
+            return
+
+        keys = [exchange.key for record in self.only or () for exchange in record.exchanges]
+        damage = next(problems(path) if self.only is None else problems_of(path, keys), None)
         if damage is not None:
             raise LedgerError(
                 f"{damage}; put back a copy, or move it away: the tables can be shown without it, "
                 "and `lmmscore run` with the same arguments asks again what it held"
             )
+
+    @cached_property
+    def lacks(self) -> list[str]:
+        """What the whole run lacks; see `lacking`."""
+        return self.lacking(self.talks)
 
     def lacking(self, talks: Sequence[Talk]) -> list[str]:
         """Return what conversations lack that was there when they were held.
@@ -485,7 +496,7 @@ class RunData:
         """For every picture on record: whether the file that is there now is what the judge saw."""
         try:
             with Ledger(self.run.ledger_path, read_only=True) as ledger:
-                recorded = self.run.shown_digests(ledger)
+                recorded = shown_digests(self.sessions, ledger)
 
             recipe = self.manifest.recipe
         except LmmscoreError:

@@ -9,8 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, divide, snap, sum_table
-from lmmscore.stats.resampling import CountStatistic
+from lmmscore.stats.resampling import (
+    SAME,
+    Bools,
+    CountStatistic,
+    Floats,
+    Ints,
+    divide,
+    snap,
+    sum_table,
+)
 
 # --------------------------------------------------------------------------------------------------
 # Pairs of edits: pairwise accuracy with ties, its tie-calibrated form, and soft accuracy.

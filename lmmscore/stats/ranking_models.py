@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmmscore.stats.arrays import Floats, Ints
+from lmmscore.stats.resampling import Floats, Ints
 
 _MOST_STEPS = 200
 _CLOSE = 1e-10

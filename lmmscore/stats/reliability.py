@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmmscore.stats import resampling
-from lmmscore.stats.arrays import Floats, Ints, divide, item_sums, snap
 from lmmscore.stats.correlation import spearman
-from lmmscore.stats.resampling import CountStatistic
+from lmmscore.stats.resampling import CountStatistic, Floats, Ints, divide, item_sums, snap
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Jackknife intervals and permutation tests: what belongs to one item stays together."""
+"""Resampling by items: the arrays it works on, jackknife intervals, permutation tests."""
 
 from __future__ import annotations
 
@@ -7,36 +7,148 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lmmscore.stats.arrays import (
-    SAME,
-    TINY,
-    Floats,
-    Ints,
-    Numbers,
-    divide,
-    item_sums,
-    item_weights,
-    snap,
-    sum_table,
-)
+from lmmscore.records import SAME as SAME
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # --------------------------------------------------------------------------------------------------
-# Intervals by leaving items out: what belongs to one item leaves together.
+# The array types of the statistics, and the preparations they share.
+# --------------------------------------------------------------------------------------------------
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Numbers = NDArray[np.floating]
+Limits = tuple[float, float]
+
+TINY = 1e-12
+"""A variance below this is none."""
+
+
+def snap(values: Floats) -> Floats:
+    """Return the values with near-equal ones made equal.
+
+    A weighted overall such as 0.4·7 + 0.3·8 may differ in its last bit from another that is equal
+    on paper; a tie must not hang on that.
+    """
+    values = np.asarray(values, dtype=float)
+    if not len(values):
+        return values.copy()
+
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.concatenate([[True], np.diff(ordered) > SAME])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))
+
+    snapped = np.empty_like(values)
+    snapped[order] = ordered[first]
+    return snapped
+
+
+def sum_table(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a table whose product with counts adds those of the columns into the rows."""
+    from scipy import sparse
+
+    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+
+
+def divide(top: Floats, bottom: Floats) -> Floats:
+    """Divide, giving NaN where the bottom vanishes: there the statistic is undefined."""
+    safe = bottom > TINY
+    return np.asarray(np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe))
+
+
+def item_sums(item: Ints, *columns: Floats, items: int | None = None) -> Floats:
+    """Return the sums of columns by item, one row per item."""
+    size = int(item.max()) + 1 if items is None else items
+    sums = [np.bincount(item, weights=column, minlength=size) for column in columns]
+    return np.stack(sums, axis=1)
+
+
+def mean_known(table: Floats) -> Floats:
+    """Return the mean over rows, in each column over those that are known; NaN where none is."""
+    known = ~np.isnan(table)
+    total = np.where(known, table, 0).sum(axis=0)
+    return divide(total, known.sum(axis=0).astype(float))
+
+
+def item_weights(values: Floats, strata: Ints | None) -> Floats:
+    """Return what each known value weighs in its column's mean: the same,
+    or the same per stratum."""
+    known = np.isfinite(values)
+    if strata is None:
+        return np.asarray(known / np.maximum(known.sum(axis=0), 1))
+
+    weights = np.zeros(values.shape)
+    present = np.zeros(values.shape[1])
+    for stratum in np.unique(strata):
+        inside = strata == stratum
+        part = known[inside]
+        weights[inside] = part / np.maximum(part.sum(axis=0), 1)
+        present += part.any(axis=0)
+
+    return np.asarray(weights / np.maximum(present, 1))
+
+
+def column_means(values: Floats, strata: Ints | None) -> Floats:
+    """Return each column's mean over its known items, or over strata; NaN without any."""
+    means: Floats = np.nansum(values * item_weights(values, strata), axis=0)
+    means[~np.isfinite(values).any(axis=0)] = np.nan
+    return means
+
+
+def ranks(means: Floats) -> Ints:
+    """Return 1 + the number of columns that are higher, for each row; equal columns share a rank.
+
+    A NaN is higher than nothing and has no meaningful rank of its own.
+    """
+    # Methods first: each comparison then runs along one stretch of memory.
+    columns = np.ascontiguousarray(np.moveaxis(means, -1, 0))
+    bar = columns + SAME
+    found = np.ones(columns.shape, dtype=np.int16)
+    for column in columns:
+        found += column > bar
+    return np.moveaxis(found, 0, -1).astype(np.int64)
+
+
+def rounded(value: float | None, decimals: int | None) -> float | None:
+    """Return a figure for JSON: None for what is no number,
+    and no digits that only arithmetic put there."""
+    if value is None or not math.isfinite(value):
+        return None
+    # Scores are decimals with few places: beyond the tenth there is only the noise of binary
+    # fractions.
+    return round(value, 10 if decimals is None else decimals)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep matrix products on one thread. These are small: threads would mostly wait."""
+    found: AbstractContextManager[object] = _thread_pools().limit(limits=1, user_api="blas")
+    return found
+
+
+@cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+# --------------------------------------------------------------------------------------------------
+# Intervals by the jackknife: what belongs to one item leaves together.
 #
 # A statistic is a function of counts, shape (rows, items), and gives one number per row. The
 # jackknife evaluates it with one group of items left out at a time: one item per group, or random
 # groups where there are many. Limits are taken on a scale on which the statistic is nearly
 # normal, with Student's t. On correlations this covers better than percentile and BCa bootstrap
 # intervals do with 5 to 20 items, and it needs a few hundred evaluations in place of ten
-# thousand.
-#
-# Factories of such functions take edits (`judge`, `people`) and the index of each edit's item.
-# Values are sorted once, there, and never inside a row.
+# thousand (docs/decisions/0070).
 # --------------------------------------------------------------------------------------------------
 
 CountStatistic = Callable[[Floats], Floats]
@@ -48,8 +160,8 @@ Transform = Literal["none", "fisher", "logit"]
 MOST_GROUPS = 200
 """Items above this number are left out in random groups."""
 
-FEWEST_ITEMS = 5
-"""Items below which a correlation gets no interval: it could not be trusted."""
+FEWEST_FOR_AN_INTERVAL = 5
+"""Items below which a statistic gets no interval: the jackknife's could not be trusted."""
 
 _EDGE = 1e-7
 """Replicates this near to ±1 stand for it: Fisher's z of 1 is infinite."""
@@ -74,17 +186,52 @@ class Interval:
         return self.low, self.high
 
 
-def item_groups(items: int, rng: np.random.Generator) -> Ints:
-    """Return the group of each item: its own, or one of MOST_GROUPS random ones of equal size."""
+@dataclass(frozen=True, slots=True)
+class ItemGroups:
+    """The groups in which the jackknife leaves items out."""
+
+    of_item: Ints
+    """The group of each item."""
+    number: int
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return len(self.of_item)
+
+    def whole(self, statistic: CountStatistic) -> float:
+        """Return the statistic of all items."""
+        return float(statistic(np.ones((1, self.number)))[0])
+
+    def replicates(self, statistic: CountStatistic) -> Floats:
+        """Return the statistic with one group after another left out."""
+        with one_thread():
+            return statistic(1 - np.eye(self.number))
+
+    def interval(
+        self, value: float, statistic: CountStatistic, transform: Transform
+    ) -> Interval | None:
+        """Return the interval of a value, or one with the reason why so few items have no limits.
+
+        None where the value itself is undefined.
+        """
+        if math.isnan(value):
+            return None
+        if self.items < FEWEST_FOR_AN_INTERVAL:
+            return Interval(value, why=too_few(self.items))
+        return interval(value, self.replicates(statistic), transform)
+
+
+def item_groups(items: int, rng: np.random.Generator) -> ItemGroups:
+    """Return a group for each item or, where items are many, random groups of equal size."""
     if items <= MOST_GROUPS:
-        return np.arange(items)
-    return rng.permutation(np.arange(items) % MOST_GROUPS)
+        return ItemGroups(np.arange(items), items)
+    return ItemGroups(rng.permutation(np.arange(items) % MOST_GROUPS), MOST_GROUPS)
 
 
-def left_out(groups: Ints) -> Floats:
-    """Return counts in which one group after another is left out."""
-    number = int(groups.max()) + 1
-    return np.asarray(groups[None, :] != np.arange(number)[:, None], dtype=np.float64)
+def too_few(items: int) -> str:
+    """Return why so few items have no interval."""
+    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
 
 
 def interval(
@@ -105,25 +252,6 @@ def interval(
     reach = t_quantile(len(known) - 1, confidence) * error
     low, high = back(np.array([centre - reach, centre + reach]))
     return Interval(value, float(low), float(high), groups=len(known))
-
-
-def too_few(items: int) -> str:
-    """Return why so few items have no interval."""
-    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
-
-
-def jackknife_error(replicates: Floats) -> float:
-    """Return the standard error from leave-out replicates."""
-    number = len(replicates)
-    squares = float(((replicates - replicates.mean()) ** 2).sum())
-    return math.sqrt(squares * (number - 1) / number)
-
-
-def t_quantile(freedom: float, confidence: float) -> float:
-    """Return Student's t beyond which half of what `confidence` leaves lies, on either side."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _at_edge(value: float, transform: Transform) -> str:
@@ -154,6 +282,20 @@ _SCALES: dict[Transform, tuple[Callable[[Floats], Floats], Callable[[Floats], Fl
 }
 
 
+def jackknife_error(replicates: Floats) -> float:
+    """Return the standard error from leave-out replicates."""
+    number = len(replicates)
+    squares = float(((replicates - replicates.mean()) ** 2).sum())
+    return math.sqrt(squares * (number - 1) / number)
+
+
+def t_quantile(freedom: float, confidence: float) -> float:
+    """Return Student's t beyond which half of what `confidence` leaves lies, on either side."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
 def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[float, float] | None:
     """Return the t interval of the mean of the known values, or of the mean of strata means.
 
@@ -182,18 +324,12 @@ def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[f
     return middle - reach, middle + reach
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Keep matrix products on one thread. These are small: threads would mostly wait."""
-    found: AbstractContextManager[object] = _thread_pools().limit(limits=1, user_api="blas")
-    return found
-
-
-@cache
-def _thread_pools() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
+# --------------------------------------------------------------------------------------------------
+# Statistics as functions of counts.
+#
+# Their factories take edits (`judge`, `people`), the index of each edit's item, and the number of
+# items. Values are sorted once, there, and never inside a row (docs/decisions/0030).
+# --------------------------------------------------------------------------------------------------
 
 _BLOCK_EDITS = 4_096
 """Edits of several groups that are handled together."""
@@ -202,10 +338,17 @@ _AT_ONCE = 1 << 16
 """Edits times rows handled at once: half a megabyte, which a cache holds."""
 
 
-def spearman_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-    """Return Spearman's ρ of counts."""
-    ranks = GroupRanks([people], [[judge]], [item], items)
-    return lambda counts: ranks.of(counts)[0, 0]
+def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
+    """Return the mean of counts over the values that are defined."""
+    known = ~np.isnan(values)
+    ones = np.ones(int(known.sum()))
+    sums = item_sums(item[known], ones, values[known], items=items)
+
+    def of(counts: Floats) -> Floats:
+        n, total = (counts @ sums).T
+        return divide(total, n)
+
+    return of
 
 
 def pearson_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
@@ -227,17 +370,10 @@ def spread(n: Floats, total: Floats, squares: Floats) -> Floats:
     return np.where(found > 1e-11 * n * squares, found, 0.0)
 
 
-def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
-    """Return the mean of counts over the values that are defined."""
-    known = ~np.isnan(values)
-    ones = np.ones(int(known.sum()))
-    sums = item_sums(item[known], ones, values[known], items=items)
-
-    def of(counts: Floats) -> Floats:
-        n, total = (counts @ sums).T
-        return divide(total, n)
-
-    return of
+def spearman_of_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+    """Return Spearman's ρ of counts."""
+    ranks = GroupRanks([people], [[judge]], [item], items)
+    return lambda counts: ranks.of(counts)[0, 0]
 
 
 class GroupRanks:
@@ -366,7 +502,7 @@ class _Block:
 
 
 # --------------------------------------------------------------------------------------------------
-# Permutation tests of paired data, and corrections for many tests at once.
+# Permutation tests of paired data.
 # --------------------------------------------------------------------------------------------------
 
 EXACT_UP_TO = 16
@@ -447,13 +583,19 @@ def _weighed(values: Floats, strata: Ints | None) -> Floats:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
-    columns = np.ascontiguousarray(sums.T)
-    found = np.empty(len(first))
-    for place in range(len(first)):
-        gap = columns[first[place]] - columns[second[place]]
-        found[place] = np.count_nonzero(np.abs(gap) >= bar[place])
-    return found
+def _on_grid(values: Floats) -> tuple[Numbers, float]:
+    """Return values as whole multiples of a decimal step, in single precision, if that is exact.
+
+    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
+    """
+    for grid in (1.0, 10.0, 100.0):
+        whole = np.rint(values * grid)
+        if np.abs(whole - values * grid).max(initial=0.0) < SAME:
+            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
+                return whole.astype(np.float32), grid
+            return values, 1.0
+
+    return values, 1.0
 
 
 def _sign_blocks(
@@ -482,45 +624,13 @@ def _sign_blocks(
         yield signs
 
 
-def _on_grid(values: Floats) -> tuple[Numbers, float]:
-    """Return values as whole multiples of a decimal step, in single precision, if that is exact.
-
-    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
-    """
-    for grid in (1.0, 10.0, 100.0):
-        whole = np.rint(values * grid)
-        if np.abs(whole - values * grid).max(initial=0.0) < SAME:
-            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
-                return whole.astype(np.float32), grid
-            return values, 1.0
-
-    return values, 1.0
-
-
-def holm(p: Floats) -> Floats:
-    """Return p-values corrected by Holm's step-down method: never below the raw ones or above 1."""
-    if not len(p):
-        return p.copy()
-
-    order = np.argsort(p, kind="stable")
-    steps = (len(p) - np.arange(len(p))) * p[order]
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return corrected
-
-
-def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
-    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
-    else 0."""
-    tests = len(p)
-    place = np.arange(1, tests + 1)
-    order = np.argsort(p)
-    adjusted = p[order] * tests * np.sum(1 / place) / place
-    # A hypothesis is rejected with any that has a greater p-value.
-    adjusted = np.minimum.accumulate(adjusted[::-1])[::-1]
-    rejected = np.zeros(tests)
-    rejected[order] = adjusted <= rate
-    return rejected
+def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
+    columns = np.ascontiguousarray(sums.T)
+    found = np.empty(len(first))
+    for place in range(len(first)):
+        gap = columns[first[place]] - columns[second[place]]
+        found[place] = np.count_nonzero(np.abs(gap) >= bar[place])
+    return found
 
 
 def swap_p(
@@ -551,6 +661,37 @@ def flip_difference(gaps: Floats) -> CountStatistic:
         return np.asarray((2 * keep - 1) @ gaps / len(gaps))
 
     return difference
+
+
+# --------------------------------------------------------------------------------------------------
+# Many tests at once: corrections, and what may be concluded from them together.
+# --------------------------------------------------------------------------------------------------
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values corrected by Holm's step-down method: never below the raw ones or above 1."""
+    if not len(p):
+        return p.copy()
+
+    order = np.argsort(p, kind="stable")
+    steps = (len(p) - np.arange(len(p))) * p[order]
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
+
+
+def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
+    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
+    else 0."""
+    tests = len(p)
+    place = np.arange(1, tests + 1)
+    order = np.argsort(p)
+    adjusted = p[order] * tests * np.sum(1 / place) / place
+    # A hypothesis is rejected with any that has a greater p-value.
+    adjusted = np.minimum.accumulate(adjusted[::-1])[::-1]
+    rejected = np.zeros(tests)
+    rejected[order] = adjusted <= rate
+    return rejected
 
 
 def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -22,21 +22,19 @@ from typing import Any
 
 from aiohttp import web
 
-from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
-from lmmscore.execution.base import LedSession, OpenQuestion
+from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Pictures
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Asker, Ledger, key_of
-from lmmscore.plan import Plan, Unit, make_plan
+from lmmscore.plan import Unit
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.run_folder import Manifest, Run, RunLock, open_run
+from lmmscore.run_folder import Run, RunLock, open_run
 from lmmscore.scores import (
     PAIR_COLUMNS,
     SCORE_COLUMNS,
     Comparison,
-    comparison_of,
     result_of,
     settled,
     unjudged_pair,
@@ -157,7 +155,7 @@ class LiveRun:
         self.limits = limits or RunLimits()
         self.run: Run = open_run(path)
         self._stamp = 0
-        self._plan = self._make_plan(self.run.manifest)
+        self._plan = self.run.plan()
         self._pictures = Pictures(self.run.manifest.recipe)
         manifest = self.run.manifest
         self._asker = Asker.of(manifest.judge, manifest.parameters)
@@ -172,41 +170,6 @@ class LiveRun:
         self._board: dict[str, Any] | None = None
         self._board_at = (-1, 0.0)
         self._forget()
-
-    def _make_plan(self, manifest: Manifest) -> Plan:
-        file = self.run.find_benchmark()
-        if file is None:
-            raise FileProblem(
-                f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
-                "put it back, or next to the run"
-            )
-
-        root = self.run.find_pictures()
-        whole = load_benchmark(file, root)
-        items = tuple(manifest.item_ids)
-        if not items and manifest.items != len(whole.items):
-            items = self._items_on_record()
-
-        chosen = whole.select(items=items, methods=tuple(manifest.methods))
-        protocol = manifest.protocol
-        plan = make_plan(
-            whole,
-            chosen,
-            protocol,
-            manifest.order,
-            manifest.repeats,
-            manifest.seed,
-            manifest.order_rule,
-            manifest.pairs,
-        )
-
-        return replace(plan, recorded_orders=self.run.orders())
-
-    def _items_on_record(self) -> tuple[str, ...]:
-        """Return the items of a run of an older version that judged a part of its benchmark."""
-        with contextlib.suppress(OSError, KeyError):
-            return self.run.item_ids()
-        return ()
 
     def _forget(self) -> None:
         """Begin again: the run was started once more."""
@@ -616,7 +579,7 @@ class LiveRun:
         items = {each.item for each in decided}
         # The other order of a pair may still be on its way: alone, the first one proves nothing.
         open_ones = [
-            unjudged_pair(comparison_of(each.unit, ()))
+            unjudged_pair(each.unit)
             for item in items
             for each in self._by_item[item]
             if not each.finished

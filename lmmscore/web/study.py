@@ -19,7 +19,7 @@ from pydantic import Field
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, counted, nearest
-from lmmscore.plan import Protocol, make_plan, order_of
+from lmmscore.plan import Plan, Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
@@ -201,7 +201,7 @@ def _groups(present: tuple[str, ...], covers: Covers) -> list[tuple[str, ...]]:
 
 def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> None:
     """Raise where the page could not show what the dialog shows."""
-    make_plan(benchmark, benchmark, protocol)
+    make_plan(benchmark, Plan(benchmark, protocol))
     sourceless = [item.id for item in benchmark.items if "source" not in item.images]
     if sourceless:
         raise BenchmarkError(

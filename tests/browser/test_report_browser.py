@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import lmmscore
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
+from lmmscore.run_folder import open_run
 from tests import hostile
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
@@ -558,6 +560,24 @@ def test_a_page_without_pictures_still_opens_its_viewer(
     opened = Tab(chromium, page.as_uri() + "#edit-boat--CleanEdit")
     opened.page.locator("#viewer").wait_for()
     assert "picture not shown" in opened.page.locator("#viewer .stage").inner_text()
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_turns_without_their_words_are_listed_and_the_loss_is_said_once(
+    chromium: Any, run: lmmscore.Run, tmp_path: Path
+) -> None:
+    """Without the ledger, a conversation says so in one line; no turn has an empty question or reply."""
+    shutil.copytree(run.path, tmp_path / "run")
+    (tmp_path / "run" / "ledger.sqlite").unlink()
+    page = write_page(
+        [RunData("demo", open_run(tmp_path / "run"))], PageOptions(out=tmp_path / "page.html")
+    )
+    opened = Tab(chromium, page.as_uri())
+    talk = opened.page.locator("#talk")
+    assert talk.inner_text().count("not in the ledger") == 1
+    assert talk.locator(".turn").count() > 10
+    assert talk.locator(".speaker").count() == 0
     assert opened.said == []
     opened.context.close()
 

@@ -186,15 +186,75 @@ def test_a_folder_serves_where_there_is_no_network(
     """`vllm run-batch` reads NAME.jsonl and writes NAME.out.jsonl; somebody carries the files."""
     bench, out, box = tmp_path / "bench", tmp_path / "r", tmp_path / "box"
     for _ in range(12):
-        words = ["run", str(bench), "--judge", "openai/tiny@http://127.0.0.1:9/v1"]
-        words += ["--out", str(out), "--batch", "--batch-dir", str(box)]
-        done = CliRunner().invoke(command, words)
+        done = folder_run(bench, out, box)
         assert done.exit_code == 0, done.output
         if open_run(out).manifest.state == "finished":
             break
         for path in box.glob("wave-*.jsonl"):
             _answer_file(path)
     assert (out / "scores.csv").read_bytes() == direct
+    folder_run(bench, out, box, "--cancel")
+    done = open_run(out).manifest
+    assert done.state == "finished" and not done.waiting, "a finished run waits for nothing"
+
+
+def folder_run(bench: Path, out: Path, box: Path, *more: str) -> Result:
+    words = ["run", str(bench), "--judge", "openai/tiny@http://127.0.0.1:9/v1", "--out", str(out)]
+    return CliRunner().invoke(command, [*words, "--batch", "--batch-dir", str(box), *more])
+
+
+def test_a_failure_that_is_seen_three_times_has_happened_once(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """While answers come in, a line that failed is read at each look; it is still sent again."""
+    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+    for _ in range(3):
+        folder_run(bench, out, box)
+        for path in box.glob("wave-*.jsonl"):
+            _answer_file(path)
+
+    # The third wave is the first with a question for each of the three items.
+    (wave,) = box.glob("wave-3-*[0-9a-f].jsonl")
+    answers = wave.with_suffix(".out.jsonl")
+    first, *rest = answers.read_text().splitlines(keepends=True)
+    failed = json.loads(first) | {"response": {"status_code": 503, "body": {}}}
+    answers.write_text(json.dumps(failed) + "\n" + rest[0])
+    for _ in range(4):
+        looked = folder_run(bench, out, box)
+    assert "waiting for" in looked.stderr and f"{wave.stem}: wave 3, 2 of 3" in looked.stderr
+    answers.write_text(answers.read_text() + rest[1])
+    folder_run(bench, out, box)
+    log = executor.BatchLog(out / "batches.jsonl")
+    assert log.totals() == {"sent": 8, "answered": 4, "failed": 1} and not log.failures()
+
+
+def test_a_folder_is_cancelled_with_what_is_answered_kept(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Only what waits is counted as cancelled."""
+    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+    for _ in range(3):
+        folder_run(bench, out, box)
+        for path in box.glob("wave-*.jsonl"):
+            _answer_file(path)
+
+    (answers,) = box.glob("wave-3-*.out.jsonl")
+    answers.write_text(answers.read_text().splitlines(keepends=True)[0])
+    assert folder_run(bench, out, box, "--cancel").exit_code == 0
+    log = executor.BatchLog(out / "batches.jsonl")
+    assert log.totals()["cancelled"] == 2 and not log.open()
+    assert [batch.answered for batch in log.batches()] == [1, 1, 1]
+
+
+def test_another_folder_is_not_taken_for_the_one_that_was_sent_to(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Nothing is sent twice unasked: the folder may be mistyped."""
+    bench, out = make_benchmark(items=3), tmp_path / "r"
+    folder_run(bench, out, tmp_path / "box")
+    lost = folder_run(bench, out, tmp_path / "bx")
+    assert lost.exit_code == 1 and "is it the folder it was put into?" in str(lost.exception)
+    assert not (tmp_path / "bx").exists()
 
 
 def _answer_file(path: Path) -> None:

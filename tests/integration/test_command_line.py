@@ -14,8 +14,7 @@ import pytest
 
 import lmmscore
 from lmmscore.cli import COMMANDS
-from lmmscore.report.formats import TableDocument, TableLayout, write
-from lmmscore.report.grids import Cell, Grid
+from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
 
@@ -99,7 +98,7 @@ def test_a_poor_console_never_ends_the_program(encoding: str, tmp_path: Path) ->
 
 def test_redirected_output_is_utf8(tmp_path: Path) -> None:
     """In a pipe the data are UTF-8 whatever the locale, as programs expect of JSON and CSV."""
-    load = "import sys; from lmmscore.cli.terminal import never_fail_to_print as ready"
+    load = "import sys; from lmmscore.cli import never_fail_to_print as ready"
     code = f"{load}; ready(sys.stdout); print('\\xd7 \\u2013')"
     env = {
         **os.environ,

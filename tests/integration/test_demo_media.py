@@ -10,8 +10,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import Benchmark, check_benchmark, load_benchmark
 from lmmscore.resources import bundled
 
 MEDIA = bundled("media")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import lmmscore
+from lmmscore.api import Request, plan_of
 from lmmscore.forecast import Forecast, forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.ledger import Ledger
-from lmmscore.request import Request, plan_of
 
 Maker = Callable[..., Path]
 KINDS = ("source", "reference", "marked")

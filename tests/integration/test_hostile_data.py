@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import Benchmark, check_benchmark, load_benchmark, read_benchmark
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.importers.dialogs.document import import_document

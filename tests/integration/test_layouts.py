@@ -270,6 +270,55 @@ def test_it_says_what_it_recognised_and_why(tmp_path: Path) -> None:
     assert f"lmmscore check {tmp_path / 'benchmark.yaml'}" in result.stderr
 
 
+def test_paths_are_named_as_the_user_wrote_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative paths stay relative in everything that is printed; what is loaded is the same."""
+    paint(tmp_path, "pics/source/1.png", "pics/A/1.png")
+    monkeypatch.chdir(tmp_path)
+    result = run("pics")
+    assert result.stdout == "pics/benchmark.yaml\n"
+    again = run("pics", "--out", "elsewhere", "--instruction", "Do it")
+    assert again.stdout == "elsewhere/benchmark.yaml\n"
+    assert "check elsewhere/benchmark.yaml --root pics\n" in again.stderr
+    refused = run("pics")
+    printed = result.stderr + again.stderr + str(refused.exception)
+    assert str(tmp_path) not in printed
+    assert edits(loaded_as_told(again)) == {"1": {"A"}}
+    # The same folder, named in two ways: its own items file is known for what it is.
+    mixed = run("pics", "--out", tmp_path / "pics", "--force", "--task", "new")
+    assert mixed.exit_code == 0, mixed.exception
+    assert "--task new replaces all" in mixed.stderr
+
+
+def test_sources_and_edits_in_two_folders_are_joined_above_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--source may be written as a relative path while the folder is absolute, and the reverse."""
+    paint(tmp_path, "originals/1.png", "outputs/A/k.png")
+    listing = tmp_path / "outputs/basic_edit.json"
+    listing.write_text('{"k": {"id": "1.png", "prompt": "Do it", "edit_type": "add"}}')
+    (tmp_path / "inside").mkdir()
+    monkeypatch.chdir(tmp_path / "inside")
+    for folder, source in (
+        ("../outputs", tmp_path / "originals"),
+        (tmp_path / "outputs", "../originals"),
+    ):
+        result = run(folder, "--source", source, "--out", "b.yaml", "--force")
+        assert result.exit_code == 0, result.exception
+        item = loaded_as_told(result).items[0]
+        assert item.images["source"].samefile("../originals/1.png")
+        assert item.edits["A"].samefile("../outputs/A/k.png")
+
+
+def test_rows_without_an_instruction_are_not_counted_as_having_one(tmp_path: Path) -> None:
+    """The items file that an earlier init left to be filled in holds no instructions."""
+    paint(tmp_path, "source/1.png", "source/2.png", "A/1.png", "A/2.png")
+    items = tmp_path / "items.csv"
+    items.write_text("id,task,instruction\n1,all,\n2,all,Do it\n")
+    assert "instructions of 1 of 2 items from" in run(tmp_path).stderr
+
+
 def test_an_instruction_that_is_nowhere_is_never_made_up(tmp_path: Path) -> None:
     """Empty instructions are reported by the loader one by one, whichever way the items are written."""
     paint(tmp_path / "t", "1_src.jpg", "1_A.png", "2_src.jpg", "2_A.png")

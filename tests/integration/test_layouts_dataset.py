@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lmmscore.benchmark import load_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import check_benchmark, load_benchmark
 from tests.integration.test_layouts import edits, run
 from tests.painting import picture
 

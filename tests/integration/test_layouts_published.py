@@ -11,8 +11,7 @@ import openpyxl
 import pytest
 from PIL import Image
 
-from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import Benchmark, check_benchmark, load_benchmark
 from tests.integration.test_layouts import edits, loaded_as_told, run
 from tests.painting import paint
 

@@ -14,16 +14,19 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.report.formats import (
+from lmmscore.report.formats import latex, plain
+from lmmscore.report.grids import (
+    Grid,
     TableDocument,
     TableLayout,
     format_names,
     formats,
-    latex,
-    markdown,
+    marks,
+    number,
+    percent,
+    span,
     write,
 )
-from lmmscore.report.grids import Grid, marks, number, percent, span
 from lmmscore.report.leaderboard import FORMATS, render
 from tests.tidy_frames import judged, overall
 
@@ -201,11 +204,11 @@ def test_latex_text_is_ascii_and_has_no_open_brace(text: str) -> None:
 
 def test_markdown_keeps_its_columns_and_plain_names() -> None:
     """A pipe in a name does not open a column, and an ordinary underscore stays as it is."""
-    assert markdown.escape("a|b") == r"a\|b"
-    assert markdown.escape("null_text") == "null_text"
-    assert markdown.escape("_x_") == r"\_x\_"
-    assert markdown.escape("<img>") == "&lt;img>"
-    assert markdown.escape("a\nb") == "a b"
+    assert plain.escape("a|b") == r"a\|b"
+    assert plain.escape("null_text") == "null_text"
+    assert plain.escape("_x_") == r"\_x\_"
+    assert plain.escape("<img>") == "&lt;img>"
+    assert plain.escape("a\nb") == "a b"
 
 
 def test_terminal_text_takes_names_literally() -> None:

@@ -17,7 +17,7 @@ from lmmscore import ledger as ledger_module
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError, LmmscoreError
-from lmmscore.ledger import Asker, Ledger, export, extract
+from lmmscore.ledger import Asker, Ledger, export, extract, rows_of
 from lmmscore.publish import publish, verify
 from lmmscore.records import Reply, Usage
 from lmmscore.run_folder import open_run
@@ -58,6 +58,21 @@ def _recorded(path: Path, reply: str, judge: str = "a") -> Path:
         asker = Asker.of(judge, {})
         ledger.record(asker, Conversation().say("hello"), 1, Reply(reply)).result()
     return path
+
+
+def test_what_is_merged_into_a_run_goes_where_the_run_looks(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Into its ledger, which may be elsewhere; and into a file that is there, whatever its name."""
+    shared = tmp_path / "shared.db"
+    lmmscore.run(make_benchmark(items=1), out=tmp_path / "r", ledger=shared)
+    held = len(list(rows_of(shared)))
+    more = _recorded(tmp_path / "more.sqlite", "first")
+    assert "1 exchange added" in invoke("ledger", "merge", tmp_path / "r", more).output
+    again = _recorded(tmp_path / "again.sqlite", "second")
+    assert "1 conflict" in invoke("ledger", "merge", shared, again).output
+    assert len(list(rows_of(shared))) == held + 1
+    assert not (tmp_path / "r" / "ledger.sqlite").exists()
 
 
 def test_a_conflict_is_named_and_the_first_recorded_stands(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners
+from lmmscore.execution.executor import Executor, Listeners
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, fair_answer
@@ -110,8 +110,7 @@ def test_a_ledger_that_cannot_be_read_stops_the_run_and_keeps_the_answers(
 
 def test_a_cancelled_run_does_not_wait(tmp_path: Path, make_benchmark: Maker) -> None:
     """Cancelling the task of a run ends it at once, though a judge would take an hour."""
-    from lmmscore.api import play_request
-    from lmmscore.request import Request
+    from lmmscore.api import Request, play_request
 
     asked = asyncio.Event()
 

@@ -68,6 +68,22 @@ def test_each_picture_is_uploaded_once_and_each_turn_sends_only_what_is_new(
     assert (replies[0].usage.prompt_tokens, replies[0].usage.cached_tokens) == (900, 300)
 
 
+def test_questions_of_a_batch_upload_each_picture_once(shown: list[Picture]) -> None:
+    """A batch asks about the same source image as often as there are edits."""
+
+    async def bodies(url: str) -> list[bytes]:
+        judge = make(f"tiny@{url}", options=JudgeOptions(api="responses"))
+        asked = [Conversation().say("Source", (shown[0],)).say(f"Edit {n}") for n in range(3)]
+        made = [await judge.batch_body(each) for each in asked]
+        await judge.close()
+        return made
+
+    with serving(Server()) as server:
+        made = asyncio.run(bodies(server.url))
+    assert server.paths() == ["/v1/files"]
+    assert all(b'"file_id":"file-1"' in body for body in made)
+
+
 def test_uploads_carry_the_picture_and_no_name(shown: list[Picture]) -> None:
     """The judge must not learn from a file's name which method made an edit."""
     with serving(Server()) as server:

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmmscore.api import run
+from lmmscore.api import Request, plan_of, run
 from lmmscore.forecast import forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
-from lmmscore.request import Request, plan_of
 from tests.loopback import Server, playing, serving
 
 ITEMS, METHODS, TURNS = 64, ("plain", "noisy", "dark"), 9

@@ -18,7 +18,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
-from lmmscore.execution.base import StopRequested
+from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
@@ -296,3 +296,41 @@ def test_a_stopped_run_says_which_pairs_were_not_reached(
     again = lmmscore.run(root, path, judge, out=tmp_path / "r")
     assert len(judge.asked) == 2
     assert {row["outcome"] for row in rows(again)} == {"scored"}
+
+
+def test_the_pairs_that_a_killed_run_did_not_reach_are_counted(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Coverage is over all that was planned, whether or not the run could write down what it had
+    not reached."""
+    bench = make_benchmark(items=2)
+    (bench / "edits" / "i1_gamma.png").unlink()
+    run = lmmscore.run(bench, written(tmp_path), better(*METHODS), out=tmp_path / "r")
+    # As `kill -9` leaves a folder: half a line at the end, and no word of what was to follow.
+    lines = (run.path / "pairs.csv").read_text().splitlines(keepends=True)
+    (run.path / "pairs.csv.part").write_text("".join(lines[:5]) + lines[5][:7])
+    (run.path / "pairs.csv").unlink()
+    settings = (run.path / "run.yaml").read_text().replace("state: finished", "state: running")
+    (run.path / "run.yaml").write_text(settings)
+
+    outcomes = Counter(str(row.outcome) for row in lmmscore.Run(run.path).comparisons())
+    assert outcomes == {"scored": 4, "unjudged": 4, "missing": 2}
+    said = CliRunner().invoke(program, ["leaderboard", str(run.path), "--json"])
+    assert said.exit_code == 0, said.exception
+    table = json.loads(said.stdout)["tables"][-1]
+    assert (table["matches"], table["unscored"]) == (2, 4)
+
+
+def test_what_is_for_scores_is_refused_and_the_rest_works(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """An option that changed nothing would be taken for one that did; display names are shown."""
+    run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
+    runner = CliRunner()
+    for words in (["--columns", "rank"], ["--holm", "tables"], ["--plots", str(tmp_path / "p")]):
+        refused = runner.invoke(program, ["leaderboard", str(run.path), *words])
+        assert refused.exit_code == 2
+        assert f"{words[0]} is for scores" in refused.output
+
+    named = runner.invoke(program, ["leaderboard", str(run.path), "--names", "alpha=Ours"])
+    assert "Ours" in named.stdout

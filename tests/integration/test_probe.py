@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from PIL import Image
 from scipy import stats
 
-from lmmscore.check import has_border
+from lmmscore.benchmark import has_border
 from lmmscore.cli import lmmscore as main
 from lmmscore.judges.trials import ALTERATIONS
 from lmmscore.probe import AGAIN, probe

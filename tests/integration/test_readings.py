@@ -15,8 +15,8 @@ import pytest
 import lmmscore
 from lmmscore import run_writer
 from lmmscore.api import Hooks
-from lmmscore.execution import local
-from lmmscore.execution.base import Listeners
+from lmmscore.execution import executor
+from lmmscore.execution.executor import Listeners
 from lmmscore.run_folder import Run
 from lmmscore.session import Played
 
@@ -30,13 +30,13 @@ class Reader:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        play = local.play
+        play = executor.play
 
         async def counting(*given: Any) -> Played:
             self.count += 1
             return await play(*given)
 
-        monkeypatch.setattr(local, "play", counting)
+        monkeypatch.setattr(executor, "play", counting)
 
 
 @pytest.fixture

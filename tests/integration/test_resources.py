@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import lmmscore.resources as module
+from lmmscore import resources as module
 from lmmscore.errors import LmmscoreError
 from lmmscore.resources import bundled
 

@@ -7,9 +7,11 @@ import csv
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,15 +19,14 @@ import yaml
 from click.testing import CliRunner
 
 import lmmscore
-from lmmscore.api import Hooks, play_request
+from lmmscore.api import Hooks, Request, play_request, prepare
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
-from lmmscore.request import Request, prepare
-from lmmscore.run_folder import open_run
+from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -494,7 +495,7 @@ def test_what_was_shown_is_known_by_its_digest(tmp_path: Path, make_benchmark: M
     bench = make_benchmark(items=1)
     run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
     with Ledger(run.ledger_path, read_only=True) as ledger:
-        shown = run.shown_digests(ledger)
+        shown = shown_digests(run.records(), ledger)
     pictures = Pictures(run.manifest.recipe)
     assert all(pictures.get(bench / name).digest in digests for name, digests in shown.items())
     assert len(shown) == 4
@@ -612,6 +613,23 @@ def test_a_conversation_of_a_damaged_ledger_is_not_shown(
     (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
     shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
     assert "put back a copy, or move it away" in str(shown.exception)
+
+
+def test_a_conversation_is_shown_whatever_is_wrong_with_others(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Only what is shown is checked, the exchange by its key and the picture by its digest."""
+    bench, out = make_benchmark(), tmp_path / "r"
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    (bench / "edits" / "i1_alpha.png").unlink()
+    other = next(record for record in run.records() if record.item == "i1").exchanges[-1].key
+    with closing(sqlite3.connect(out / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE exchange SET repeat = 7 WHERE key = ?", (other,))
+
+    shown = CliRunner().invoke(command, ["show", str(out), "i0"])
+    assert (shown.exit_code, shown.stderr) == (0, ""), shown.exception
+    refused = CliRunner().invoke(command, ["show", str(out), "i1"])
+    assert "its key does not fit" in str(refused.exception)
 
 
 def test_the_replay_of_a_part_says_that_it_is_one(tmp_path: Path, make_benchmark: Maker) -> None:

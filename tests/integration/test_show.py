@@ -77,7 +77,8 @@ def test_numbers_read_as_scores_stand_out(run: Run) -> None:
         color_system="standard",
         legacy_windows=False,
     )
-    print_talks(find(RunData("run", run), "boat", 1, "", ""), run.scores(), console)
+    data = RunData("run", run, only=find(run, "boat", 1, ""))
+    print_talks(data.talks, run.scores(), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert text.count("\x1b[1;7;32m") == 24
 

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from lmmscore.benchmark import load_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import check_benchmark, load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header

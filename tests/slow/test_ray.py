@@ -21,7 +21,7 @@ import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, ImageProblem, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Recipe
 from lmmscore.ledger import Ledger
 from lmmscore.plan import load_protocol
@@ -399,9 +399,9 @@ def test_localhost_is_the_node_of_the_player(
 
     Two players stand for two nodes; what is at their localhost differs, as it does between machines.
     """
+    from lmmscore.api import Request, prepare
     from lmmscore.execution.ray import Keeper, Limits, PlayedUnit, Player, Seat
     from lmmscore.ledger import Asker
-    from lmmscore.request import Request, prepare
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
     bench = make_benchmark(items=2)
@@ -474,3 +474,35 @@ def test_what_a_dead_player_had_set_aside_counts_as_spent(tmp_path: Path) -> Non
 
     asyncio.run(die())
     assert _spent(tmp_path) == pytest.approx(0.75)
+
+
+def test_two_runs_with_one_ledger_ask_a_question_once(tmp_path: Path) -> None:
+    """The keeper of the second waits for the answer of the first, or asks where that gave up."""
+    from lmmscore.execution.ray import Keeper, Limits, ReplyOnRecord
+    from lmmscore.ledger import Asker, Envelope
+    from lmmscore.records import Reply
+
+    asker = Asker.of("openai/tiny", {})
+    asked = Envelope.of(asker, Conversation().say("Describe it."), 1)
+
+    async def ask() -> None:
+        one, two = (
+            Keeper(tmp_path / "l.sqlite", [], PROTOCOL, Limits(), tmp_path) for _ in range(2)
+        )
+        assert await one.find(["given up"], 0) is None
+        waiting = [asyncio.ensure_future(two.find([key], 0)) for key in ("given up", asked.key)]
+        assert await one.find(["another"], 0) is None
+        one.release("given up")
+        assert await waiting[0] is None
+        # Whoever came first has the other: the second keeper, for nobody had claimed it.
+        assert await waiting[1] is None
+        later = asyncio.ensure_future(one.find([asked.key], 0))
+        await two.record(asker, asked, Reply("a beach"))
+        found = await later
+        assert isinstance(found, ReplyOnRecord) and found.reply.text == "a beach"
+        two.stop("enough")
+        assert isinstance(await two.find(["another"], 0), StopRequested)
+        one.close()
+        two.close()
+
+    asyncio.run(ask())

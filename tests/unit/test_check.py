@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmmscore.benchmark import BenchmarkProblem, read_benchmark
-from lmmscore.check import check_benchmark
+from lmmscore.benchmark import BenchmarkProblem, check_benchmark, read_benchmark
 from tests.conftest import picture
 
 

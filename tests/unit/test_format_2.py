@@ -16,7 +16,7 @@ import yaml
 from lmmscore.conversation import Conversation, When
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import DialogError, FileProblem
-from lmmscore.execution.local import play
+from lmmscore.execution.executor import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger

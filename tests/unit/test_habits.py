@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmmscore.cli.terminal import names_in
+from lmmscore.cli.command_line import names_in
 from lmmscore.leaderboard.diagnostics import habit_statements as statements
 from lmmscore.leaderboard.diagnostics import habits, scale_use
 from tests.tidy_frames import judged, overall, tidy

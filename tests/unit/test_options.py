@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import lmmscore
+from lmmscore.api import Request
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import LmmscoreError
-from lmmscore.execution.base import executors
+from lmmscore.execution.executor import executors
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.options import declared
-from lmmscore.request import Request
 
 
 @pytest.mark.parametrize("name", ["run", "plan"])

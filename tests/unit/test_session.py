@@ -10,7 +10,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import ContentFiltered, JudgeError
-from lmmscore.execution.local import play
+from lmmscore.execution.executor import play
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.arrays import Floats, Ints, item_weights, ranks, snap
 from lmmscore.stats.correlation import Within
 from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.resampling import Floats, Ints, item_weights, ranks, snap
 
 COLUMNS = st.integers(3, 25).flatmap(
     lambda n: st.tuples(
@@ -195,8 +195,10 @@ def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
     """Leaving single values out of a mean gives exactly Student's interval."""
     values = np.random.default_rng(0).normal(5, 2, 12)
     of = resampling.mean_of(values, np.arange(12), 12)
-    left = of(resampling.left_out(np.arange(12)))
-    found = resampling.interval(float(values.mean()), left, "none")
+    found = resampling.item_groups(12, np.random.default_rng(0)).interval(
+        float(values.mean()), of, "none"
+    )
+    assert found is not None
     theirs = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     assert found.limits == pytest.approx(theirs)
     assert resampling.mean_limits(values, None, level=0.95) == pytest.approx(theirs)
@@ -206,9 +208,10 @@ def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
     """The interval of Spearman equals one made by deleting each item and ranking again."""
     judge, people, item = made_up(5, items=14)
     of = resampling.spearman_of_counts(judge, people, item, 14)
-    found = resampling.interval(
-        correlation.spearman(judge, people), of(resampling.left_out(np.arange(14))), "fisher"
+    found = resampling.item_groups(14, np.random.default_rng(0)).interval(
+        correlation.spearman(judge, people), of, "fisher"
     )
+    assert found is not None
     slow = [
         math.atanh(correlation.spearman(judge[item != one], people[item != one]))
         for one in range(14)
@@ -222,7 +225,8 @@ def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
 def test_many_items_leave_in_groups() -> None:
     """Above 200 items there are 200 groups of nearly equal size, and every item is in one."""
     groups = resampling.item_groups(1_003, np.random.default_rng(0))
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups.of_item)
+    assert groups.number == 200
     assert len(sizes) == 200
     assert set(sizes) == {5, 6}
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from lmmscore.options import Registry
-from lmmscore.stats.arrays import Floats, Ints
-from lmmscore.stats.resampling import CountStatistic, Transform
+from lmmscore.stats.resampling import CountStatistic, Floats, Ints, Transform
 
 ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD = "item", "within-item", "within-method", "method"
 LEVELS = (ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD)

@@ -17,7 +17,6 @@ from lmmscore.agreement.statistics import (
     register,
 )
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.arrays import SAME, Floats, Ints
 from lmmscore.stats.correlation import (
     PAIR_STATISTICS,
     Within,
@@ -25,7 +24,7 @@ from lmmscore.stats.correlation import (
     scored_pairs,
     too_many,
 )
-from lmmscore.stats.resampling import CountStatistic
+from lmmscore.stats.resampling import SAME, CountStatistic, Floats, Ints
 
 
 def _spearman_rows(judge: Floats, people: Floats) -> Floats:

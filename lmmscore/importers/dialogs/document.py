@@ -19,11 +19,10 @@ from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.factors import (
     FactorData,
+    answered_factors,
     factors_of_chat,
     open_scales,
     parse_scale,
-    scale_of,
-    slug,
 )
 from lmmscore.importers.dialogs.prompt import draft_prompt
 from lmmscore.parsing import read_overall
@@ -192,17 +191,22 @@ class _Constants:
     def _gather(self, scope: ast.AST, above: str) -> None:
         """Note assignments in the module, and in its classes and functions by `Scope.NAME`."""
         for node in ast.iter_child_nodes(scope):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                self._gather(node, f"{above}{node.name}.")
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self._note(target, node.value, above)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._note(node.target, node.value, above)
-            elif isinstance(node, ast.Return) and node.value is not None:
-                self.assigned.setdefault(f"{above}return", node.value)
-            elif isinstance(node, ast.If | ast.Try | ast.With | ast.For | ast.While):
-                self._gather(node, above)
+            match node:
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._gather(node, f"{above}{node.name}.")
+
+                case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
+                    self._gather(node, above)
+
+                case ast.Assign():
+                    for target in node.targets:
+                        self._note(target, node.value, above)
+
+                case ast.AnnAssign(value=ast.expr() as value):
+                    self._note(node.target, value, above)
+
+                case ast.Return(value=ast.expr() as value):
+                    self.assigned.setdefault(f"{above}return", value)
 
     def _note(self, target: ast.expr, value: ast.expr, above: str) -> None:
         if not isinstance(target, ast.Name):
@@ -298,39 +302,45 @@ class _Constants:
 
     def _called(self, node: ast.Call) -> str | None:
         """Return what a harmless method of strings gives: strip, join, dedent, format."""
-        function = node.func
-        if not isinstance(function, ast.Attribute):
+        if not isinstance(node.func, ast.Attribute):
             return None
 
-        if function.attr in _CLEANED and len(node.args) == 1:
+        name = node.func.attr
+        if name in _CLEANED and len(node.args) == 1:
             text = self._value(node.args[0])
-            return _CLEANED[function.attr](text) if isinstance(text, str) else None
+            return _CLEANED[name](text) if isinstance(text, str) else None
 
-        subject = self._value(function.value)
+        subject = self._value(node.func.value)
         if not isinstance(subject, str):
             return None
 
-        if function.attr in {"strip", "lstrip", "rstrip"} and not node.args:
-            return str(getattr(subject, function.attr)())
-
         # What is filled in later stands in the words as a placeholder, which is what is wanted.
-        if function.attr in {"format", "format_map"}:
+        if name in {"format", "format_map"}:
             return subject
 
-        if function.attr == "replace" and len(node.args) == 2:
-            old, new = (self._value(each) for each in node.args)
-            constant = isinstance(old, str) and isinstance(new, str)
-            return subject.replace(old, new) if constant else subject
-
-        if function.attr == "join" and len(node.args) == 1:
-            parts = self._value(node.args[0])
-            if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
-                return subject.join(parts)
-
-        return None
+        return _applied(subject, name, [self._value(each) for each in node.args])
 
 
 _CLEANED = {"dedent": textwrap.dedent, "cleandoc": inspect.cleandoc}
+
+
+def _applied(subject: str, method: str, arguments: list[Any]) -> str | None:
+    """Return what a method of strings gives; None for one that is not known to be harmless."""
+    match method, arguments:
+        case "strip" | "lstrip" | "rstrip", []:
+            return str(getattr(subject, method)())
+
+        case "replace", [str() as old, str() as new]:
+            return subject.replace(old, new)
+
+        # Something of the item's is put in while the program runs: its mark stays, as with format.
+        case "replace", [_, _]:
+            return subject
+
+        case "join", [list() as parts] if all(isinstance(part, str) for part in parts):
+            return subject.join(parts)
+
+    return None
 
 
 def _expression_name(node: ast.expr) -> str:
@@ -433,12 +443,14 @@ class _Item:
         self.n = len(transcript.edit_turns)
         source = transcript.source_turn
         where = transcript.turns[source].prompt if source is not None else ""
-        task, instruction = _TASK.search(where), _INSTRUCTION.search(where)
-        self.task = answers.get("task") or (task["value"] if task else "")
+        self.task = answers.get("task") or _stated(_TASK, where)
+        self.instruction = ""
         answer = answers.get("instruction", "")
-        stated = instruction["value"] if instruction else ""
-        self.instruction = "" if answer == "none" else (answer or stated).removesuffix(".")
-        if not self.instruction and answer != "none":
+        if answer == "none":
+            return
+
+        self.instruction = (answer or _stated(_INSTRUCTION, where)).removesuffix(".")
+        if not self.instruction:
             questions["instruction"] = (
                 "which words are the item's editing instruction? Put {{instruction}} in their place"
             )
@@ -455,17 +467,23 @@ class _Item:
             )
 
         text = re.sub(rf"(?<![\w.]){self.n}(?![\w.]){_COUNTED}", "{{n}}", text)
-        return (
-            re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
-        )
+        # "one" is seldom the number of edits: "one image at a time".
+        if self.n > 1:
+            text = re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text)
+
+        return text
+
+
+def _stated(expression: re.Pattern[str], text: str) -> str:
+    found = expression.search(text)
+    return found["value"] if found else ""
 
 
 def item_of(transcript: Transcript) -> tuple[str, str, str]:
     """Return item, task and instruction as a transcript says them; empty where it does not."""
-    stated = _Item(transcript, {}, {})
-    names = (_ITEM_NAME.search(turn.prompt) for turn in transcript.turns)
-    name = next((found["value"] for found in names if found), "")
-    return name, stated.task, stated.instruction
+    said = _Item(transcript, {}, {})
+    names = (_stated(_ITEM_NAME, turn.prompt) for turn in transcript.turns)
+    return next(filter(None, names), ""), said.task, said.instruction
 
 
 def _task_slot(task: str) -> str:
@@ -517,19 +535,16 @@ def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
     }
     scoring = max(counts, key=lambda number: counts[number], default=None)
     if scoring is None or not counts[scoring]:
-        asks = [
-            number
-            for number in later
-            if re.search(r"\bscores?\b", transcript.turns[number].prompt, re.I)
-        ]
-        scoring = asks[0] if asks else None
+        # A transcript without replies: the first turn that speaks of scores asks for them.
+        asks = re.compile(r"\bscores?\b", re.IGNORECASE)
+        scoring = next((each for each in later if asks.search(transcript.turns[each].prompt)), None)
 
-    sums = [
-        number
-        for number in later
-        if scoring is not None and number > scoring and _asks_for_sum(transcript.turns[number], n)
-    ]
-    return scoring, sums[0] if sums else None
+    if scoring is None:
+        return None, None
+
+    following = range(scoring + 1, len(transcript.turns))
+    sums = (number for number in following if _asks_for_sum(transcript.turns[number], n))
+    return scoring, next(sums, None)
 
 
 def _asks_for_sum(turn: TranscriptTurn, n: int) -> bool:
@@ -677,10 +692,10 @@ _LONGEST_LABEL = 60
 """How much may stand before the first thing said: a title and the speaker's name."""
 
 
-def _from_chat(transcript: Any, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
     turns, questions = turns_of(transcript, answers)
     text = "\n".join(turn.prompt for turn in transcript.turns)
-    factors = _named_factors(answers, text) or factors_of_chat(text)
+    factors = answered_factors(answers, text) or factors_of_chat(text)
     if not factors:
         questions["factors"] = (
             "which factors does it score? For example accuracy,preservation,quality"
@@ -690,11 +705,6 @@ def _from_chat(transcript: Any, head: dict[str, Any], answers: Mapping[str, str]
     head |= {"covers": "item", "avoid_ties": avoids_ties(transcript)}
     rule = "weighted" if weighted else ""
     return _draft(head, factors, turns, questions, answers, rule)
-
-
-def _named_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
-    names = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
-    return [{"key": slug(name), "name": name, "scale": scale_of(text)} for name in names]
 
 
 def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:

@@ -101,18 +101,19 @@ def scale_in_form(value: str) -> Any:
     if found is None or not _is_scale(found[1], found[2]):
         return OPEN
 
-    return _ranged(found[1], found[2], bool(_INTEGERS.search(text)))
+    return _ranged(found[1], found[2], text)
 
 
 def scale_of(text: str) -> Any:
     """Return the one scale a passage states; an open question where there is none, or several."""
     ranges = _stated_ranges(text)
-    values = _score_values(text)
     if len(ranges) == 1:
         low, high = ranges.pop()
-        return _ranged(low, high, bool(_INTEGERS.search(text)))
+        return _ranged(low, high, text)
 
+    # The surest statement first: levels in a list may be of a part of the scale only.
     if not ranges:
+        values = _score_values(text)
         points = {match[1] for match in _POINT_SCALE.finditer(text)}
         if len(points) == 1:
             return {"min": 1, "max": int(points.pop())}
@@ -121,14 +122,11 @@ def scale_of(text: str) -> Any:
         if listed is not None:
             return listed
 
-        if 0.5 in values and {0.0, 1.0} <= values:
+        if values >= {0.0, 0.5, 1.0}:
             return {"values": [0, 0.5, 1]}
 
         if _BINARY.search(text) or values == {0.0, 1.0}:
             return {"values": [0, 1]}
-
-        if values == {0.0, 0.5, 1.0}:
-            return {"values": [0, 0.5, 1]}
 
     return _by_levels(text, ranges)
 
@@ -193,7 +191,7 @@ def _most_stated(text: str, ranges: set[tuple[str, str]]) -> Any:
     ranked = [(each, count) for each, count in counts.most_common() if each in ranges]
     if len(ranked) > 1 and ranked[0][1] > 2 * ranked[1][1]:
         low, high = ranked[0][0]
-        return _ranged(low, high, bool(_INTEGERS.search(text)))
+        return _ranged(low, high, text)
 
     return OPEN
 
@@ -221,7 +219,9 @@ def _listed_values(text: str) -> Any:
     return None
 
 
-def _ranged(low: str, high: str, integers: bool) -> dict[str, Any]:
+def _ranged(low: str, high: str, text: str) -> dict[str, Any]:
+    """Return the scale between two numbers, of whole numbers where the text around says so."""
+    integers = bool(_INTEGERS.search(text))
     if (float(low), float(high)) == (0.0, 1.0) and integers:
         return {"values": [0, 1]}
 
@@ -242,10 +242,7 @@ def parse_scale(answer: str) -> dict[str, Any] | None:
         return _word_values(answer)
 
     match = _RANGE.search(answer)
-    if match is None:
-        return None
-
-    return _ranged(match[1], match[2], bool(_INTEGERS.search(answer)))
+    return _ranged(match[1], match[2], answer) if match else None
 
 
 def _word_values(answer: str) -> dict[str, Any] | None:
@@ -294,9 +291,6 @@ class FoundFactors:
     factors: list[FactorData] = field(default_factory=list)
     form: dict[str, Any] | None = None
 
-    words_open: list[str] = field(default_factory=list)
-    """Keys of factors answered in words whose worth the prompt does not say."""
-
 
 def factors_of_prompt(text: str) -> FoundFactors:
     """Return the factors that the output format of a prompt names; empty where none is found."""
@@ -339,11 +333,10 @@ def _from_list(text: str) -> FoundFactors:
     scale = scale_of(text)
     factors = []
     for name in names:
-        title = _explained(name, text) or name
-        factors.append({"key": slug(title), "name": _title(slug(title)), "scale": dict_of(scale)})
+        key = slug(_explained(name, text) or name)
+        factors.append({"key": key, "name": _title(key), "scale": scale})
 
-    _make_unique(factors)
-    return FoundFactors(factors, {"list": _list_key(text)})
+    return FoundFactors(_unique(factors), {"list": _list_key(text)})
 
 
 _HEADED = r"(?P<what>[A-Z][\w &/'’-]{{2,50}}?)\s*\(\s*(?:score|s|rating)[ _]?{number}\s*\)"
@@ -466,15 +459,9 @@ def _score_child(node: _Node) -> _Node | None:
 
 def _nested(nodes: list[_Node], text: str) -> FoundFactors:
     """{"accuracy": {"score": 7, "reason": …}}"""
-    factors = []
-    for node in nodes:
-        child = _score_child(node)
-        assert child is not None
-        factors.append(_factor(node.key, child.value, text))
-
-    _make_unique(factors)
-    number = _score_child(nodes[0])
-    form: dict[str, Any] = {"number": number.key if number else "score"}
+    scores = [(node, child) for node in nodes if (child := _score_child(node)) is not None]
+    factors = [_factor(node.key, child.value, text) for node, child in scores]
+    form: dict[str, Any] = {"number": scores[0][1].key}
     texts = [child.key for child in nodes[0].children if _is_text(child)]
     if texts:
         form["text"] = texts[0]
@@ -483,7 +470,7 @@ def _nested(nodes: list[_Node], text: str) -> FoundFactors:
     if words:
         form["words"] = [int(words[1]), int(words[2])]
 
-    return FoundFactors(factors, form)
+    return FoundFactors(_unique(factors), form)
 
 
 _WORDS = re.compile(r"\b(\d{1,3})\s*(?:-|–|to)\s*(\d{1,3})\s+words\b", re.IGNORECASE)
@@ -491,26 +478,22 @@ _WORDS = re.compile(r"\b(\d{1,3})\s*(?:-|–|to)\s*(\d{1,3})\s+words\b", re.IGNO
 
 def _flat(nodes: list[_Node], text: str) -> FoundFactors:
     """{"consistency_score": X, "reasoning": …}"""
-    found = FoundFactors()
-    lists = [
-        node for node in nodes if node.value.startswith("[") and not _VALUE_LIST.match(node.value)
-    ]
-    if lists and len(nodes) == 1:
-        return found  # a list of numbers that nothing names
+    value = nodes[0].value
+    if len(nodes) == 1 and value.startswith("[") and not _VALUE_LIST.match(value):
+        return FoundFactors()  # a list of numbers that nothing names
 
+    factors = []
     for node in nodes:
         factor = _factor(node.key, node.value, text)
         words = _word_scale(node.value)
         if words is not None:
-            factor["scale"] = {"words": words}
-            if None in [words[word] for word in words if not _is_nothing(word)]:
-                found.words_open.append(factor["key"])
-                factor["scale"] = OPEN
+            # A word may be worth no score, as "N/A" is; of the others the prompt must say it.
+            open_words = [word for word in words if words[word] is None and not _is_nothing(word)]
+            factor["scale"] = OPEN if open_words else {"words": words}
 
-        found.factors.append(factor)
+        factors.append(factor)
 
-    _make_unique(found.factors)
-    return found
+    return FoundFactors(_unique(factors))
 
 
 _VALUE_LIST = re.compile(r"\[\s*\d")
@@ -561,16 +544,12 @@ def _word_scale(value: str) -> dict[str, int | None] | None:
     plain = {word.lower() for word in words}
     for good, bad in _OPPOSITES:
         if {good, bad} <= plain:
-            return {word: _worth(word, good, bad) for word in words}
+            return {word: {good: 1, bad: 0}.get(word.lower()) for word in words}
 
     if all(word.isupper() for word in words) and "|" in stripped:
         return dict.fromkeys(words, None)
 
     return None
-
-
-def _worth(word: str, good: str, bad: str) -> int | None:
-    return {good: 1, bad: 0}.get(word.lower())
 
 
 def _is_nothing(word: str) -> bool:
@@ -651,13 +630,10 @@ def _from_criteria(text: str) -> FoundFactors:
         wanted = _COUNTS.get(count.lower(), int(count) if count.isdigit() else 0) if count else 0
         names = _first_list(text[announced.end() :])
         if len(names) >= 2 and wanted in {0, len(names)}:
-            factors = []
-            for name in names:
-                scale = _scale_for(name, text)
-                factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
-
-            _make_unique(factors)
-            return FoundFactors(factors)
+            factors = [
+                {"key": slug(name), "name": name, "scale": _scale_for(name, text)} for name in names
+            ]
+            return FoundFactors(_unique(factors))
 
     return FoundFactors()
 
@@ -703,21 +679,18 @@ def _from_final_score(text: str) -> FoundFactors:
 
 
 def _factor(key: str, value: str, text: str) -> FactorData:
-    scale = scale_in_form(_before_comment(value))
+    # Whatever follows the placeholder on its line, a comment perhaps, is about something else.
+    scale = scale_in_form(value.strip().strip(",")[:60])
     if scale == OPEN:
         scale = _scale_for(key, text)
 
     # The overall is what the rule gives; the judge's own is a factor like any other.
     own = "overall_score" if key.lower() == OVERALL else _key(key)
-    made = {"key": own, "name": _title(key), "scale": dict_of(scale)}
+    made = {"key": own, "name": _title(key), "scale": scale}
     if made["key"] != key:
         made["aliases"] = [key]
 
     return made
-
-
-def _before_comment(value: str) -> str:
-    return value.strip().strip(",")[:60]
 
 
 def _scale_for(key: str, text: str) -> Any:
@@ -764,10 +737,9 @@ def _end_of_section(headings: list[re.Match[str]], number: int, text: str) -> in
     mark = headings[number][0].strip()[:1]
     end = len(text)
     for later in headings[number + 1 :]:
-        if (
-            later[0].strip()[:1].isdigit() == mark.isdigit()
-            and later.start() > headings[number].end() + 40
-        ):
+        same_kind = later[0].strip()[:1].isdigit() == mark.isdigit()
+        # A heading right below is a title over the section's first part.
+        if same_kind and later.start() > headings[number].end() + 40:
             end = later.start()
             break
 
@@ -775,12 +747,8 @@ def _end_of_section(headings: list[re.Match[str]], number: int, text: str) -> in
     return rule.start() if rule else end
 
 
-def dict_of(scale: Any) -> Any:
-    """Return a scale of its own for each factor, so that none is changed with another."""
-    return dict(scale) if isinstance(scale, dict) else scale
-
-
-def _make_unique(factors: list[FactorData]) -> None:
+def _unique(factors: list[FactorData]) -> list[FactorData]:
+    """Return the factors, a key that stands twice with a number behind it."""
     seen: set[str] = set()
     for factor in factors:
         key = factor["key"]
@@ -791,6 +759,8 @@ def _make_unique(factors: list[FactorData]) -> None:
 
         seen.add(factor["key"])
 
+    return factors
+
 
 def slug(name: str) -> str:
     """Return a name as a factor's key."""
@@ -799,15 +769,21 @@ def slug(name: str) -> str:
 
 
 def _key(key: str) -> str:
-    return (
-        key
-        if re.fullmatch(r"[A-Za-z]\w*", key)
-        else re.sub(r"\W+", "_", key).strip("_") or "factor"
-    )
+    """Return a JSON key as the key of a factor: as it is, where that is one."""
+    if re.fullmatch(r"[A-Za-z]\w*", key):
+        return key
+
+    return re.sub(r"\W+", "_", key).strip("_") or "factor"
 
 
 def _title(key: str) -> str:
     return key.replace("_", " ").title() if key.islower() else key.replace("_", " ")
+
+
+def answered_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
+    """Return the factors that a user names, on the scale the text states; none unanswered."""
+    names = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
+    return [{"key": slug(name), "name": name, "scale": scale_of(text)} for name in names]
 
 
 def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
@@ -854,7 +830,7 @@ def factors_of_chat(text: str) -> list[FactorData]:
         if symbols:
             factor["symbol"] = f"S_{key}"
 
-        factor["scale"] = dict_of(scale)
+        factor["scale"] = scale
         if key in weights:
             factor["weight"] = weights[key]
 

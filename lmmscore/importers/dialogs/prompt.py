@@ -10,10 +10,8 @@ from typing import Any
 from lmmscore.conversation import escape
 from lmmscore.importers.dialogs.factors import (
     FactorData,
-    dict_of,
+    answered_factors,
     factors_of_prompt,
-    scale_of,
-    slug,
 )
 from lmmscore.scales import OPEN
 
@@ -113,7 +111,7 @@ def with_slots(text: str, answers: Mapping[str, str], pair: bool = False) -> Slo
     pieces: list[str] = []
     end = 0
     for match in _FORMS.finditer(text):
-        slot = _slot(match, text, python, answers, found)
+        slot = _slot(_Placeholder(match, text), python, answers, found)
         if slot is None:
             continue
 
@@ -149,103 +147,135 @@ def _is_format_string(text: str) -> bool:
     return re.search(r"(?<!\{)\{\w*\}(?!\})", without_slots) is not None
 
 
+class _Placeholder:
+    """Brackets that may stand for a part of the item, with the words around them."""
+
+    def __init__(self, match: re.Match[str], text: str) -> None:
+        self.text = text
+        self.written = match[0]
+        self.start, self.end = match.span()
+        self.form = match.lastgroup or ""
+        """The kind of brackets, a group of _FORMS."""
+
+        self.raw = (match[f"{self.form}_name"] or "").strip()
+        # {item.prompt} and {item['prompt']} are named by what is taken out of the item.
+        last = re.split(r"[.\[]", self.raw.strip("]'\" "))[-1]
+        self.name = re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_")
+        """What is in the brackets, as an identifier; empty for `{}` and `%s`."""
+
+    @property
+    def start_of_line(self) -> str:
+        return self.text[: self.start].rpartition("\n")[2]
+
+    @property
+    def rest_of_line(self) -> str:
+        return self.text[self.end :].partition("\n")[0]
+
+    def label(self, decoration: str = "") -> str:
+        """Return what announces it: the start of its line, else the line above."""
+        before = self.text[: self.start].rstrip(decoration)
+        return before.rpartition("\n")[2] or before.rstrip().rpartition("\n")[2]
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether a name in angles opens a pair of tags around something."""
+        return f"</{self.raw}" in self.text
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it stands in a line of JSON, where it means the judge's answer."""
+        return '"' in self.start_of_line
+
+    @property
+    def is_latex(self) -> bool:
+        """Whether braces belong to a formula: S_{acc}, x^{2}, \\text{all}."""
+        before = self.text[max(0, self.start - 20) : self.start]
+        return re.search(r"(?:[_^]|\\[A-Za-z]+)$", before) is not None
+
+    @property
+    def is_doubled(self) -> bool:
+        """Whether braces stand inside another pair, {{…}}."""
+        before = self.text[: self.start]
+        opened = before.endswith("{") and not before.endswith("{{")
+        return opened and self.text[self.end :].startswith("}")
+
+
 def _slot(
-    match: re.Match[str],
-    text: str,
-    python: bool,
-    answers: Mapping[str, str],
-    found: SlottedWords,
+    place: _Placeholder, python: bool, answers: Mapping[str, str], found: SlottedWords
 ) -> str | None:
     """Return the name of our slot for a placeholder; None for what is not one."""
-    form = match.lastgroup or ""
-    form = form.removesuffix("_name")
-    if form == "jinja" and python:
+    if place.form == "jinja" and python:
         return None  # in a format string {{x}} is the text {x}
 
-    if form == "brace" and (_inside_double(match, text) or _is_latex(match, text)):
+    if place.form == "brace" and (place.is_doubled or place.is_latex):
         return None
 
-    raw = (match[f"{form}_name"] or "").strip()
-    # {item.prompt} and {item['prompt']} are named by what is taken out of the item.
-    last = re.split(r"[.\[]", raw.strip("]'\" "))[-1]
-    name = re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_")
-
-    answered = answers.get(f"slot.{name or '0'}")
+    answered = answers.get(f"slot.{place.name or '0'}")
     if answered is not None:
         return _answered(answered, found)
 
-    meant = _meant(match, form, raw, name, text, found)
+    meant = _meant(place, found)
     if meant is not None:
         return meant
 
-    if _ANY_IMAGE.fullmatch(name) and form != "square" and not _is_tag(raw, text):
-        found.unknown["show"] = match[0]
+    if _ANY_IMAGE.fullmatch(place.name) and place.form != "square" and not place.is_tag:
+        found.unknown["show"] = place.written
         return None
 
-    if not name or name.isdigit() or form == "percent":
-        return _positional(match, text, name, found)
-
-    return _column(match, form, raw, name, text, found)
+    nameless = not place.name or place.name.isdigit() or place.form == "percent"
+    return _positional(place, found) if nameless else _column(place, found)
 
 
-def _meant(
-    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
-) -> str | None:
+def _meant(place: _Placeholder, found: SlottedWords) -> str | None:
     """Return the slot that a telling name stands for: an image, the instruction, the task."""
-    if not _may_mean(form, raw, match, text):
+    if not _may_mean(place):
         return None
 
-    rest_of_line = text[match.end() :].partition("\n")[0]
-    start_of_line = text[: match.start()].rpartition("\n")[2]
-    alone = not start_of_line.strip() and not rest_of_line.strip()
+    alone = not place.start_of_line.strip() and not place.rest_of_line.strip()
     # [Image 1] in a sentence speaks of the image; on a line of its own it stands for it.
-    if form != "square" or alone:
-        before = text[: match.start()].rstrip(" \t*_`(\"'")
-        line = before.rpartition("\n")[2] or before.rstrip().rpartition("\n")[2]
-        placed = _image_placed(name, raw, line, found)
+    if place.form != "square" or alone:
+        placed = _image_placed(place, found)
         if placed is not None:
             return placed
 
-    meaning = _meaning(name)
+    meaning = _meaning(place.name)
     if meaning == "instruction":
         found.has_instruction = True
 
     return meaning
 
 
-def _column(
-    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
-) -> str | None:
+def _column(place: _Placeholder, found: SlottedWords) -> str | None:
     """Return the column that any other name stands for; a doubtful one is asked for."""
-    if form in {"angles", "square"} and not _looks_like_input(raw, match, text):
-        if form == "angles" and _may_be_input(name, raw, match, text):
-            found.unknown[f"slot.{name}"] = match[0]
+    if place.form in {"angles", "square"} and not _looks_like_input(place):
+        if place.form == "angles" and _may_be_input(place):
+            found.unknown[f"slot.{place.name}"] = place.written
 
         return None
 
-    if _OUTPUT_WORDS.fullmatch(name) or (form == "dollar" and _is_formula(match, text)):
+    # A second dollar sign on the line ends a formula that the first one begins.
+    around = place.start_of_line + place.rest_of_line
+    is_formula = place.form == "dollar" and "$" in around
+    if is_formula or _OUTPUT_WORDS.fullmatch(place.name):
         return None
 
-    found.fields.append(name)
-    return f"field.{name}"
+    found.fields.append(place.name)
+    return f"field.{place.name}"
 
 
-def _is_tag(raw: str, text: str) -> bool:
-    """Whether a name in angles opens a pair of tags around something."""
-    return f"</{raw}" in text
-
-
-def _image_placed(name: str, raw: str, line: str, found: SlottedWords) -> str | None:
+def _image_placed(place: _Placeholder, found: SlottedWords) -> str | None:
     """Return the slot of an image whose placeholder says little: by its side, label or order."""
-    if raw in found.placed:
-        return found.placed[raw]
+    if place.raw in found.placed:
+        return found.placed[place.raw]
 
-    slot = _side_placed(name, line) if found.pair else None
-    if slot is None and _ANY_IMAGE.fullmatch(name):
+    line = place.label(" \t*_`(\"'")
+    slot = _side_placed(place.name, line) if found.pair else None
+    if slot is None and _ANY_IMAGE.fullmatch(place.name):
         slot = _next_image(line, found)
 
-    if slot is not None and name not in {"image", "img", "picture"}:
-        found.placed[raw] = slot
+    # {image} may stand for one image after the other; {image_1} always for the same.
+    if slot is not None and place.name not in {"image", "img", "picture"}:
+        found.placed[place.raw] = slot
 
     return slot
 
@@ -290,17 +320,6 @@ def _sides_in(label: str) -> str:
     return sides.pop() if len(sides) == 1 else ""
 
 
-def _inside_double(match: re.Match[str], text: str) -> bool:
-    before = text[: match.start()]
-    return before.endswith("{") and not before.endswith("{{") and text[match.end() :][:1] == "}"
-
-
-def _is_latex(match: re.Match[str], text: str) -> bool:
-    """Whether braces belong to a formula: S_{acc}, x^{2}, \\text{all}."""
-    before = text[max(0, match.start() - 20) : match.start()]
-    return re.search(r"(?:[_^]|\\[A-Za-z]+)$", before) is not None
-
-
 def _meaning(name: str) -> str | None:
     if _INSTRUCTION.fullmatch(name):
         return "instruction"
@@ -315,67 +334,53 @@ def _meaning(name: str) -> str | None:
     return None
 
 
-def _may_mean(form: str, raw: str, match: re.Match[str], text: str) -> bool:
+def _may_mean(place: _Placeholder) -> bool:
     """Whether brackets around a telling name are a placeholder and not, say, a list or a tag."""
-    if form in {"brace", "jinja", "shell", "dunder", "percent", "dollar"}:
+    if place.form not in {"angles", "square"}:
         return True
 
-    if _is_tag(raw, text):
-        return False
-
-    return not (form == "square" and text[match.end() : match.end() + 1] == "[")
+    in_list = place.form == "square" and place.text.startswith("[", place.end)
+    return not place.is_tag and not in_list
 
 
-def _positional(match: re.Match[str], text: str, name: str, found: SlottedWords) -> str | None:
+def _positional(place: _Placeholder, found: SlottedWords) -> str | None:
     """A placeholder without a name: the instruction if its line says so, else a question."""
-    line = text[: match.start()].rpartition("\n")[2]
-    before = line or text[: match.start()].rstrip().rpartition("\n")[2]
-    if _LABEL.search(before) and not found.has_instruction:
+    if _LABEL.search(place.label()) and not found.has_instruction:
         found.has_instruction = True
         return "instruction"
 
-    if match["brace"] == "{}" and '"' in text[max(0, match.start() - 3) : match.end() + 3]:
+    if place.written == "{}" and '"' in place.text[max(0, place.start - 3) : place.end + 3]:
         return None  # an empty JSON object
 
-    found.unknown[f"slot.{name or '0'}"] = match[0]
+    found.unknown[f"slot.{place.name or '0'}"] = place.written
     return None
 
 
-def _looks_like_input(raw: str, match: re.Match[str], text: str) -> bool:
+def _looks_like_input(place: _Placeholder) -> bool:
     """Whether <name> or [name] asks the caller for something rather than the judge."""
-    if _is_tag(raw, text) or " " in raw:
+    if place.is_tag or place.is_json or " " in place.raw:
         return False
 
-    identifier = "_" in raw or raw.isupper()
-    if not identifier or _OUTPUT_WORDS.fullmatch(raw.lower()):
-        return False
-
-    line = text[: match.start()].rpartition("\n")[2]
-    return '"' not in line  # within JSON it stands for the answer
+    identifier = "_" in place.raw or place.raw.isupper()
+    return identifier and not _OUTPUT_WORDS.fullmatch(place.raw.lower())
 
 
-def _may_be_input(name: str, raw: str, match: re.Match[str], text: str) -> bool:
+def _may_be_input(place: _Placeholder) -> bool:
     """Whether <word> may stand for something of the item's, so that it has to be asked."""
-    if _is_tag(raw, text) or name in _MARKUP or _OUTPUT_WORDS.fullmatch(name):
+    if place.is_tag or place.is_json or " " in place.raw:
         return False
 
-    # Beside <score> and <reasoning> it belongs to the form of the answer.
-    start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, match.start()))) + 1
-    end = text.find("\n", text.find("\n", match.end()) + 1)
+    if place.name in _MARKUP or _OUTPUT_WORDS.fullmatch(place.name):
+        return False
+
+    # Next to <score> and <reasoning>, on its line or the ones around it, it belongs to the form of
+    # the answer.
+    text = place.text
+    start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, place.start))) + 1
+    end = text.find("\n", text.find("\n", place.end) + 1)
     around = text[start : end if end > 0 else len(text)]
-    others = [each for each in re.findall(r"<([\w -]{1,60})>", around) if each != raw]
-    if any(_OUTPUT_WORDS.fullmatch(re.sub(r"\W+", "_", each.lower())) for each in others):
-        return False
-
-    line = text[: match.start()].rpartition("\n")[2]
-    return '"' not in line and " " not in raw
-
-
-def _is_formula(match: re.Match[str], text: str) -> bool:
-    """Whether a dollar sign begins mathematics: another one ends it on the same line."""
-    rest = text[match.end() :].partition("\n")[0]
-    before = text[: match.start()].rpartition("\n")[2]
-    return "$" in rest or "$" in before
+    others = [each for each in re.findall(r"<([\w -]{1,60})>", around) if each != place.raw]
+    return not any(_OUTPUT_WORDS.fullmatch(re.sub(r"\W+", "_", each.lower())) for each in others)
 
 
 def _answered(answer: str, found: SlottedWords) -> str | None:
@@ -727,13 +732,10 @@ _ANNOUNCED_BELOW = re.compile(
 
 
 def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> None:
-    named = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
+    named = answered_factors(answers, text)
     found = factors_of_prompt(text)
     if named:
-        scale = scale_of(text)
-        draft.factors = []
-        for name in named:
-            draft.factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
+        draft.factors = named
     else:
         draft.factors = found.factors
 
@@ -741,6 +743,7 @@ def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> 
         draft.questions["factors"] = _FACTORS_QUESTION
 
     draft.turn["read"] = "scores"
+    # The form of the answer belongs to the factors it was found with, not to those a user names.
     keys = [factor["key"] for factor in draft.factors]
     if found.form and keys == [factor["key"] for factor in found.factors]:
         draft.turn["form"] = found.form

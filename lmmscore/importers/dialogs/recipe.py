@@ -12,21 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lmmscore.conversation import escape
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.document import REPAIR, dialog_name, dump_dialog, read_words
-from lmmscore.yaml_files import load_yaml, validate
+from lmmscore.yaml_files import StrictModel, load_yaml, validate
 
 _FOLDER = Path(__file__).with_name("recipes")
 
 
-class _StrictRecipe(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PublishedWords(_StrictRecipe):
+class PublishedWords(StrictModel):
     """Words of the clone as a turn says them."""
 
     words: tuple[str, ...] = Field(min_length=1, description="Texts by name, joined by new lines.")
@@ -41,7 +37,7 @@ class PublishedWords(_StrictRecipe):
     then: str = Field("", description="What follows the words: pictures, and labels between them.")
 
 
-class ProtocolRecipe(_StrictRecipe):
+class ProtocolRecipe(StrictModel):
     """The protocol of a published benchmark, without its words."""
 
     recipe: str = Field(description="The name.")
@@ -104,7 +100,7 @@ def follow(recipe: ProtocolRecipe, clone: Path, name: str | None = None) -> Foll
         raise FileProblem(f"{clone}: no such folder; clone {recipe.code} and name its folder")
 
     texts = _read_texts(recipe, clone)
-    kitchen = _Kitchen(recipe, texts)
+    words = _RecipeWords(recipe, texts)
     dialog = dialog_name(name or recipe.recipe)
     head = {
         "dialog": dialog,
@@ -115,9 +111,9 @@ def follow(recipe: ProtocolRecipe, clone: Path, name: str | None = None) -> Foll
     }
     body = {key: value for key, value in recipe.dialog.items() if key != "turns"}
     if "system" in body:
-        body["system"] = kitchen.said(body["system"], "system")
+        body["system"] = words.said(body["system"], "system")
 
-    turns = [kitchen.turn(turn) for turn in recipe.dialog["turns"]]
+    turns = [words.turn(turn) for turn in recipe.dialog["turns"]]
     data = {**head, **body, "turns": turns, "repair": {"say": REPAIR}}
 
     comments = [
@@ -157,7 +153,7 @@ def _read_texts(recipe: ProtocolRecipe, clone: Path) -> dict[str, str]:
     return texts
 
 
-class _Kitchen:
+class _RecipeWords:
     """Puts the words of the clone into the turns of the recipe."""
 
     def __init__(self, recipe: ProtocolRecipe, texts: Mapping[str, str]) -> None:
@@ -202,27 +198,16 @@ class _Kitchen:
 
 def _filled(text: str, words: PublishedWords) -> str:
     """Return the text with slots for its placeholders, and everything else to the letter."""
-    # Placeholders are set apart first: what is escaped afterwards must not touch the slots.
+    # Placeholders are set apart first: what is escaped must not touch the slots. Splitting at a
+    # group keeps the placeholders, so that every second piece is one.
     pieces = [text]
-    for placeholder, slot in words.fill.items():
-        split: list[str] = []
-        for number, piece in enumerate(pieces):
-            if number % 2:
-                split.append(piece)
-                continue
-
-            for place, part in enumerate(piece.split(placeholder)):
-                if place:
-                    split.append("{{" + slot + "}}")
-
-                split.append(part)
-
-        pieces = split
+    if words.fill:
+        pieces = re.split("(" + "|".join(map(re.escape, words.fill)) + ")", text)
 
     made = []
     for number, piece in enumerate(pieces):
         if number % 2:
-            made.append(piece)
+            made.append("{{" + words.fill[piece] + "}}")
             continue
 
         plain = piece.replace("{{", "{").replace("}}", "}") if words.python else piece

@@ -16,7 +16,7 @@ from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
-from lmmscore.tables import text_rows
+from lmmscore.tables import text_row, text_rows
 from lmmscore.yaml_files import read_text
 
 # A folder read once: its files, and what their names suggest
@@ -104,26 +104,37 @@ class FolderTree:
 
         return "; ".join(parts)
 
+    def misfit(self, expected: str) -> LayoutError:
+        """Return the error for a folder that is not laid out as the user says."""
+        return LayoutError(f"{self.root}: expected {expected}; seen: {self.summary()}")
+
 
 def scan(root: Path, without: Path | None = None) -> FolderTree:
     """Return what is in a folder, except for one inside it; hidden files are left out.
 
-    Linked folders are not entered: what they lead to may lie outside. They are named instead.
+    The root stays as the user wrote it, and so do all paths in messages. Linked folders are not
+    entered: what they lead to may lie outside. They are named instead.
     """
-    root = root.absolute()  # not resolved: a link to a folder keeps the name the user gave it
     if not root.exists():
         raise FileProblem(f"{root}: no such folder")
 
     if not root.is_dir():
         return FolderTree(root.parent, (PurePosixPath(root.name),))
 
+    skipped = without.absolute() if without is not None else None
     files: list[PurePosixPath] = []
     unusable: list[str] = []
     linked: list[str] = []
-    for here, folders, names in os.walk(root):
-        folders[:] = sorted(n for n in folders if not _ignored(n) and Path(here) / n != without)
-        base = PurePosixPath(Path(here).relative_to(root).as_posix())
-        linked += [str(base / name) for name in folders if (Path(here) / name).is_symlink()]
+    for walked, folders, names in os.walk(root):
+        here = Path(walked)
+        # In place: os.walk enters the folders that are left in its list.
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if not _ignored(name) and (here / name).absolute() != skipped
+        ]
+        base = PurePosixPath(here.relative_to(root).as_posix())
+        linked += [str(base / name) for name in folders if (here / name).is_symlink()]
         for name in names:
             if not _ignored(name):
                 _sort_in(base / name, files, unusable)
@@ -200,7 +211,7 @@ class Choices:
     instructions: Path | None = None
 
     earlier_items: Path | None = None
-    """The items file of the benchmark.yaml that is about to be overwritten."""
+    """The items file of the benchmark.yaml that is about to be overwritten, as absolute path."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column names by what they hold: id, task, instruction, source, reference, marked, method."""
@@ -365,6 +376,11 @@ def name_items(items: Sequence[FoundItem]) -> str:
     return "{number}"
 
 
+def methods_of(items: Iterable[FoundItem]) -> list[str]:
+    """Return every method that has an edit, in natural order."""
+    return sorted({method for item in items for method in item.edits}, key=natural)
+
+
 def ending(paths: Iterable[Path | PurePosixPath]) -> str:
     """Return the file type the paths share, or `.*` for any image type."""
     suffixes = {path.suffix for path in paths}
@@ -398,6 +414,20 @@ def file_inside(folder: Path, name: object) -> Path | None:
         return None
 
     return path if found else None
+
+
+def folder_asked_for(tree: FolderTree, source: str) -> Path:
+    """Return the folder that --source names, from where the user is or inside the tree.
+
+    A folder inside the tree begins as the tree's own paths do, so that the two can be compared
+    whether the user wrote them as relative or as absolute paths.
+    """
+    given = Path(source)
+    folder = given if given.is_dir() else tree.root / source
+    try:
+        return tree.root / folder.absolute().relative_to(tree.root.absolute())
+    except ValueError:
+        return folder
 
 
 def json_in(path: Path) -> Any:
@@ -483,18 +513,14 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
     path = choices.instructions
     assert path is not None
     rows = read_table(path)
-    filled = fill_in(without, rows, choices, str(path))
-    if not filled:
+    if not fill_in(without, rows, choices, str(path)):
         columns = ", ".join(rows[0]) if rows else "none"
         raise LayoutError(
             f"{path}: no row belongs to any item (ids such as {without[0].id!r}; "
             f"columns: {columns}); name the columns with --id-column and --instruction-column"
         )
 
-    found.read.append(path)
-    found.notes.append(
-        f"instructions of {filled} of {counted(len(found.items), 'item')} from {path}"
-    )
+    _note_read(found, without, path)
 
 
 def _from_tables_beside(
@@ -505,7 +531,7 @@ def _from_tables_beside(
     for path in likely_tables(tree):
         try:
             rows = read_table(path)
-            if path == choices.earlier_items:
+            if path.absolute() == choices.earlier_items:
                 rows = _still_valid(rows, choices, found.notes)
 
             trial = [replace(item, fields=dict(item.fields)) for item in without]
@@ -520,13 +546,19 @@ def _from_tables_beside(
         if known > best[0]:
             best = (known, path, rows)
 
-    known, chosen, rows = best
+    _, chosen, rows = best
     if chosen is not None:
         fill_in(without, rows, choices, str(chosen))
-        found.read.append(chosen)
-        found.notes.append(
-            f"instructions of {known} of {counted(len(found.items), 'item')} from {chosen}"
-        )
+        _note_read(found, without, chosen)
+
+
+def _note_read(found: Found, filled: list[FoundItem], path: Path) -> None:
+    """Note the table that was used; a row may know an item and still have no instruction for it."""
+    found.read.append(path)
+    known = sum(bool(item.instruction) for item in filled)
+    found.notes.append(
+        f"instructions of {known} of {counted(len(found.items), 'item')} from {path}"
+    )
 
 
 def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Row]:
@@ -547,11 +579,7 @@ def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Ro
         if others:
             notes.append(f"--task {choices.task} replaces {listed(sorted(others))}")
 
-    return [_without(row, replaced) for row in rows]
-
-
-def _without(row: Row, columns: set[str]) -> Row:
-    return {key: value for key, value in row.items() if key not in columns}
+    return [{key: row[key] for key in row if key not in replaced} for row in rows]
 
 
 # Tables
@@ -579,17 +607,14 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str 
 
 def read_table(path: Path) -> list[Row]:
     """Return a table's rows as text, whatever file it is in. Raises FileProblem naming the file."""
-    suffix = path.suffix.lower()
-    if path.is_dir() or suffix in {".parquet", ".arrow"}:
+    if path.is_dir() or path.suffix.lower() in {".parquet", ".arrow"}:
         return text_rows(path)
 
-    keyed = _keyed_rows(path) if suffix == ".json" else []
-    rows = keyed or [row for _, row in read_item_rows(path)]
-    return [_as_text(row) for row in rows]
+    rows = _keyed_rows(path)
+    if not rows:
+        rows = [row for _, row in read_item_rows(path)]
 
-
-def _as_text(row: Mapping[str, Any]) -> Row:
-    return {str(key): "" if value is None else str(value).strip() for key, value in row.items()}
+    return [text_row(row) for row in rows]
 
 
 def _keyed_rows(path: Path) -> list[dict[str, Any]]:
@@ -597,7 +622,7 @@ def _keyed_rows(path: Path) -> list[dict[str, Any]]:
 
     The key names the item, whatever the entry calls its source. Empty for anything else.
     """
-    data = json_in(path)
+    data = json_in(path) if path.suffix.lower() == ".json" else None
     if not isinstance(data, dict):
         return []
 
@@ -621,35 +646,35 @@ def likely_tables(tree: FolderTree) -> list[Path]:
 
 def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where: str) -> int:
     """Give items the instructions, tasks and fields of a table; return how many it knows."""
-    columns = list(rows[0]) if rows else []
-    wanted = {}
+    names = list(rows[0]) if rows else []
+    columns: dict[str, str | None] = {}
     for what in ("id", "task", "instruction"):
-        wanted[what] = find_column(columns, what, choices, where)
+        columns[what] = find_column(names, what, choices, where)
 
-    if wanted["instruction"] is None or wanted["id"] is None:
+    if columns["instruction"] is None or columns["id"] is None:
         return 0
 
-    table = _by_name(rows, wanted["id"], wanted["task"])
-    found = 0
+    table = _by_name(rows, columns["id"], columns["task"])
+    known = 0
     for item in items:
-        for name in _names(item):
-            row = table.get(name)
-            if row is not None:
-                found += 1
-                _take_over(item, row, wanted)
-                break
+        row = next((table[name] for name in _names(item) if table.get(name)), None)
+        if row is not None:
+            known += 1
+            _take_over(item, row, columns)
 
-    return found
+    return known
 
 
-def _take_over(item: FoundItem, row: Row, wanted: Mapping[str, str | None]) -> None:
-    item.instruction = row.get(wanted["instruction"] or "", "")
-    task = row.get(wanted["task"] or "", "")
+def _take_over(item: FoundItem, row: Row, columns: Mapping[str, str | None]) -> None:
+    """Give an item what its row says; `columns` names the ones of id, task and instruction."""
+    item.instruction = row.get(columns["instruction"] or "", "")
+
+    # A task that is only spelt otherwise keeps the spelling of its folder: templates need it.
+    task = row.get(columns["task"] or "", "")
     if task and plain(task) != plain(item.task):
         item.task = task
 
-    known = {*wanted.values(), "id", "task", "instruction"}
-
+    known = {*columns.values(), "id", "task", "instruction"}
     for column, value in row.items():
         if value and column not in known:
             item.fields.setdefault(plain(column), value)

@@ -51,13 +51,13 @@ def write_benchmark(found: Found, out: Path, name: str, header: list[str], force
     if found.methods:
         body["methods"] = found.methods
 
-    root = _relative(found.root, out.parent)
+    root = os.path.relpath(found.root.resolve(), out.parent.resolve())
     if root != ".":
         body["root"] = root
 
     outside = None
     if not found.root.resolve().is_relative_to(out.parent.resolve()):
-        outside = found.root.resolve()
+        outside = found.root
         header = [*header, "The pictures are elsewhere: commands need --root FOLDER to read them."]
 
     comment = "".join(f"# {line}\n" for line in header)
@@ -76,33 +76,20 @@ def _widen(found: Found) -> None:
     if all(path.is_relative_to(found.root) for path in paths):
         return
 
-    try:
-        found.root = Path(os.path.commonpath([found.root, *paths]))
-    except ValueError as error:
-        raise FileProblem(
-            "sources and edits are on different drives; bring them into one folder"
-        ) from error
-
+    common = os.path.commonpath(
+        [os.path.normpath(path.absolute()) for path in [found.root, *paths]]
+    )
+    # Relative where the user wrote it so: messages name the root.
+    found.root = Path(common if found.root.is_absolute() else os.path.relpath(common))
     found.templates = {}
-
-
-def _relative(root: Path, start: Path) -> str:
-    try:
-        return Path(os.path.relpath(root.resolve(), start.resolve())).as_posix()
-    except ValueError:  # another drive, on Windows
-        return root.resolve().as_posix()
 
 
 def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": item.id, "task": item.task, "instruction": item.instruction}
     for role, path in item.images.items():
-        entry[role] = path.relative_to(root).as_posix()
+        entry[role] = os.path.relpath(path, root)
 
-    edits = {}
-    for method, path in item.edits.items():
-        edits[method] = path.relative_to(root).as_posix()
-
-    entry["edits"] = edits
+    entry["edits"] = {method: os.path.relpath(path, root) for method, path in item.edits.items()}
     fields = {name: value for name, value in item.fields.items() if value}
     if fields:
         entry["fields"] = fields
@@ -156,10 +143,8 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
         return None
 
     table = found.read[0]
-    if table.absolute().parent != out.absolute().parent:
-        return None
-
-    if table.suffix not in {".csv", ".tsv", ".jsonl"}:
+    beside = table.absolute().parent == out.absolute().parent
+    if not beside or table.suffix not in {".csv", ".tsv", ".jsonl"}:
         return None
 
     wanted = {}
@@ -170,6 +155,7 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
     if sorted(str(row.get("id", "")) for row in rows) != sorted(wanted):
         return None
 
+    # What the table must say as it was understood here; its other columns may say anything.
     columns = {"task", "instruction"}
     for template in found.templates.values():
         columns.update(SLOT.findall(template))

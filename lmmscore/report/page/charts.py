@@ -6,7 +6,7 @@ Colours mean the same everywhere: blue is more, better or agreeing, orange less,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -25,6 +25,8 @@ BAR_WIDTH = 220
 STRIP_WIDTH = 150
 SIDE = 260
 LEFT, RIGHT, TOP, BOTTOM = 40.0, SIDE - 8.0, 10.0, SIDE - 34.0
+MOST_TICKS = 12
+"""Positions that find room for their numbers under a chart."""
 LEVELS = 5
 """Shades of a colour in a coloured table."""
 
@@ -300,10 +302,12 @@ def _points(pairs: Sequence[tuple[float, float]], room: Extent) -> str:
     return " ".join(f"{room.x.clipped(x):g},{room.y.clipped(y):g}" for x, y in pairs)
 
 
-def _frame(room: Extent, labels: tuple[str, str]) -> list[Markup]:
-    """Return the grid, the ticks and the names of both axes."""
+def _frame(
+    room: Extent, labels: tuple[str, str], ticks: Sequence[tuple[float, str]] | None = None
+) -> list[Markup]:
+    """Return the grid, the ticks and the names of both axes; `ticks` are those of x, if given."""
     parts: list[Markup] = []
-    for x, text in room.x.ticks(5):
+    for x, text in room.x.ticks(5) if ticks is None else ticks:
         parts.append(svg("line", class_="guide", x1=x, x2=x, y1=TOP, y2=BOTTOM))
         parts.append(svg("text", text, class_="tick", x=x, y=BOTTOM + 13, text_anchor="middle"))
 
@@ -341,18 +345,21 @@ def _drawing(title: str, parts: Sequence[Markup], width: int = SIDE, height: int
 
 
 def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: str) -> Chart:
-    """Return the mean score at each place less the methods' own means, with 95% intervals."""
+    """Return the mean score at each position less the methods' own means, with 95% intervals."""
     dots = [Dot(float(place), mean) for place, (mean, _) in means.items()]
     ends = [mean + side * reach for mean, reach in means.values() for side in (-1, 1)]
     room = Extent.over(dots, equal=False, also=[*ends, 0.0])
-    title = f"{factor} by the place in which an edit was shown"
-    parts = [*_frame(room, ("place", "score less the method’s mean"))]
+    title = f"{factor} by the position at which an edit was shown"
+    # Positions are whole numbers: round steps of an axis would fall between them.
+    every = math.ceil(len(means) / MOST_TICKS)
+    ticks = [(room.x.at(place), str(place)) for place in sorted(means)[::every]]
+    parts = _frame(room, ("position", "score less the method’s mean"), ticks)
     zero = [(room.x.low, 0.0), (room.x.high, 0.0)]
     parts.append(svg("polyline", class_="quiet", points=_points(zero, room)))
     for place, (mean, reach) in means.items():
         x = room.x.at(place)
         low, high = room.y.at(mean - reach), room.y.at(mean + reach)
-        words = f"place {place}: {number(mean, 2)} ± {number(reach, 2)}"
+        words = f"position {place}: {number(mean, 2)} ± {number(reach, 2)}"
         parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
         dot = svg("circle", svg("title", words), class_="mean", cx=x, cy=room.y.at(mean), r=4)
         parts.append(dot)
@@ -541,30 +548,40 @@ def sequential(value: float | None, low: float, high: float) -> str:
     return f"pos{level}" if level > 0 else ""
 
 
+def heat_map(
+    title: str,
+    rows: Mapping[str, str],
+    columns: Mapping[str, str],
+    cell: Callable[[str, str], HeatCell],
+    *,
+    caption: str = "",
+    corner: str = "Method",
+) -> HeatMap:
+    """Return a coloured table; rows and columns are keys with what they are called."""
+    made = [(shown, tuple(cell(row, column) for column in columns)) for row, shown in rows.items()]
+    return HeatMap(title, tuple(columns.values()), tuple(made), caption, corner)
+
+
 def means_map(
     title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    rows: Mapping[str, str],
+    columns: Mapping[str, str],
     means: Mapping[tuple[str, str], float | None],
-    *,
-    links: Mapping[tuple[str, str], str] | None = None,
-    caption: str = "",
+    link: Callable[[str, str], str],
 ) -> HeatMap:
     """Return means by row and column, each column shaded from its lowest to its highest."""
-    made = []
-    for row in rows:
-        cells = []
-        for column in columns:
-            known = [v for r in rows if (v := means.get((r, column))) is not None]
-            value = means.get((row, column))
-            ends = (min(known), max(known)) if known else (0.0, 0.0)
-            text = NONE if value is None else number(value, 2)
-            link = (links or {}).get((row, column), "")
-            cells.append(HeatCell(text, sequential(value, *ends), f"{row}, {column}: {text}", link))
+    ends = {}
+    for column in columns:
+        known = [mean for row in rows if (mean := means.get((row, column))) is not None]
+        ends[column] = (min(known, default=0.0), max(known, default=0.0))
 
-        made.append((row, tuple(cells)))
+    def cell(row: str, column: str) -> HeatCell:
+        mean = means.get((row, column))
+        text = NONE if mean is None else number(mean, 2)
+        words = f"{rows[row]}, {columns[column]}: {text}"
+        return HeatCell(text, sequential(mean, *ends[column]), words, link(row, column))
 
-    return HeatMap(title, tuple(columns), tuple(made), caption, "Method")
+    return heat_map(title, rows, columns, cell)
 
 
 CURVE = 24
@@ -664,29 +681,27 @@ def _bland_altman(name: str, paired: Paired, where: str, run: int) -> Chart:
 def _factor_maps(
     found: Agreement, judge: str, factors: list[str], titles: Mapping[str, str]
 ) -> list[HeatMap]:
-    """Return Spearman's ρ of factor by factor: judge by raters, and each by itself."""
+    """Return Spearman's ρ of every two factors: judge by raters, and each by itself."""
     sides = (
         (f"{judge} (rows) by raters (columns)", ("judge", "people")),
         (f"{judge} by itself", ("judge", "judge")),
         ("raters by themselves", ("people", "people")),
     )
-    names = [titles.get(factor, factor) for factor in factors]
+    names = {factor: titles.get(factor, factor) for factor in factors}
     return [
         _factor_map(title, names, cross_correlations(found, judge, factors, side))
         for title, side in sides
     ]
 
 
-def _factor_map(title: str, names: list[str], table: np.ndarray) -> HeatMap:
-    rows = []
-    for name, line in zip(names, table, strict=True):
-        cells = [
-            HeatCell(number(float(value), 2), diverging(float(value)), f"{name}, {other}")
-            for other, value in zip(names, line, strict=True)
-        ]
-        rows.append((name, tuple(cells)))
+def _factor_map(title: str, names: Mapping[str, str], table: np.ndarray) -> HeatMap:
+    places = {factor: place for place, factor in enumerate(names)}
 
-    return HeatMap(title, tuple(names), tuple(rows))
+    def cell(row: str, column: str) -> HeatCell:
+        rho = float(table[places[row], places[column]])
+        return HeatCell(number(rho, 2), diverging(rho), f"{names[row]}, {names[column]}")
+
+    return heat_map(title, names, names, cell, corner="")
 
 
 def mean_ratings(

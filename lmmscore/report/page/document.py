@@ -17,7 +17,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
-from lmmscore.leaderboard.matches import PairBoard, rank_pairs
+from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
@@ -38,14 +38,14 @@ from lmmscore.report.page.edits import (
     PicturePlace,
     PictureSet,
     SharedTexts,
+    bundles,
     place_pictures,
     run_facts,
     slug,
     talk_list,
 )
 from lmmscore.report.page.markup import inert_json, policy, true_minus
-from lmmscore.report.page.pair_view import copy_pairs, view_pairs
-from lmmscore.report.page.run_view import RunView, copies, page_provenance, rank_run, view_run
+from lmmscore.report.page.run_view import RunView, page_provenance, rank_run, view_run
 from lmmscore.report.run_data import WIN_RATE, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
 
@@ -168,69 +168,73 @@ def _without_collecting() -> Iterator[None]:
 # Gathering
 
 
+@dataclass(frozen=True)
+class _ShownRun:
+    """One run of the page: where its links begin, its edits as data, and its ranking."""
+
+    number: int
+    run: RunData
+    prefix: str
+    edits: EditData
+    found: Leaderboard | PairBoard
+
+
 def gather(
     runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
 ) -> PageContent:
     """Return everything that is to be shown of these runs; thumbnails are begun first."""
-    agreement = options.agreement
     # They are most of the work, and can be made while replies are read and tables computed.
     shown = list(dict.fromkeys(path for run in runs for path in run.shown_pictures))
     maker.begin(shown, options.thumb_px or sensible_px(len(shown)))
 
     texts = SharedTexts()
-    core: dict[str, Any] = {"runs": [], "items": [], "talks": []}
-    prefixes = ["" if k == 0 else slug(run.name) for k, run in enumerate(runs)]
-    data = [
-        EditData(run, prefix, pictures, texts) for run, prefix in zip(runs, prefixes, strict=True)
+    parts = [_part(number, run, pictures, texts) for number, run in enumerate(runs)]
+    # Items before conversations: the pictures of the edits then lie together in the page.
+    facts, items = _run_data(parts, options)
+    talks = [part.edits.talks() for part in parts]
+
+    agreement = options.agreement
+    views = [
+        view_run(part.run, part.found, part.prefix, part.number, rated=agreement is not None)
+        for part in parts
     ]
-    for run, prefix, own in zip(runs, prefixes, data, strict=True):
-        ratings = _ratings(run, options)
-        core["items"].append(own.items(ratings))
-        core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
-
-    found: list[Leaderboard | PairBoard] = []
-    views: list[RunView] = []
-    copied: dict[str, dict[str, str]] = {}
-    talks: list[dict[str, Any]] = []
-    for k, (run, prefix, own) in enumerate(zip(runs, prefixes, data, strict=True)):
-        if run.run.is_of_pairs:
-            pairs = rank_pairs(run.comparisons, methods=run.manifest.methods)
-            view = view_pairs(run, pairs, prefix, k)
-            copied |= copy_pairs(run, pairs, view.boards)
-            found.append(pairs)
-        else:
-            board = rank_run(run)
-            view = view_run(run, board, prefix, k, rated=agreement is not None)
-            copied |= copies(run, board, view.boards)
-            found.append(board)
-
-        views.append(view)
-        conversations = own.talks()
-        core["talks"] += talk_list(conversations, k, len(talks))
-        talks += conversations
-
-    compared = _compared(runs, found)
+    compared = _compared(runs, [part.found for part in parts])
     rated = _agreement_section(runs, agreement) if agreement else None
-    drawn = [chart for view in views for chart in view.charts]
-    for each in rated.charts if rated else []:
-        drawn += [*each.scatters, *each.differences]
-
-    drawn += compared.charts if compared else []
-    core["copies"] = copied
-    core["charts"] = {chart.id: _chart_data(chart) for chart in drawn if chart.points}
     return PageContent(
         title=_title(runs),
         lede=_lede(runs),
         views=views,
         compared=compared,
         agreement=rated,
-        core=core,
+        core={
+            "runs": facts,
+            "items": items,
+            "talks": talk_list(talks),
+            "copies": {board.id: board.copies for view in views for board in view.boards},
+            "charts": _chart_data(views, compared, rated),
+        },
         texts=list(texts.texts),
-        bundles=[
-            talks[start : start + TALKS_IN_BUNDLE]
-            for start in range(0, len(talks), TALKS_IN_BUNDLE)
-        ],
+        bundles=bundles([talk for own in talks for talk in own], TALKS_IN_BUNDLE),
     )
+
+
+def _part(number: int, run: RunData, pictures: PictureSet, texts: SharedTexts) -> _ShownRun:
+    # The links of the first run are those of a page about it alone.
+    prefix = slug(run.name) if number else ""
+    return _ShownRun(number, run, prefix, EditData(run, prefix, pictures, texts), rank_run(run))
+
+
+def _run_data(
+    parts: Sequence[_ShownRun], options: PageOptions
+) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
+    """Return, run by run, what the page's code must know of it, and its items with their edits."""
+    facts, items = [], []
+    for part in parts:
+        ratings = _ratings(part.run, options)
+        facts.append({**run_facts(part.run, rated=bool(ratings)), "prefix": part.prefix})
+        items.append(part.edits.items(ratings))
+
+    return facts, items
 
 
 def _title(runs: Sequence[RunData]) -> str:
@@ -272,8 +276,22 @@ def _agreement_section(runs: Sequence[RunData], agreement: Agreement) -> Agreeme
     )
 
 
-def _chart_data(chart: Chart) -> dict[str, Any]:
-    return {"run": chart.run, "labels": list(chart.labels), "points": chart.points}
+def _chart_data(
+    views: Sequence[RunView], compared: CompareSection | None, rated: AgreementSection | None
+) -> dict[str, dict[str, Any]]:
+    """Return the points of the charts whose dots lead to edits, by the chart's name."""
+    drawn = [chart for view in views for chart in view.charts]
+    if rated:
+        drawn += [chart for each in rated.charts for chart in (*each.scatters, *each.differences)]
+
+    if compared:
+        drawn += compared.charts
+
+    return {
+        chart.id: {"run": chart.run, "labels": list(chart.labels), "points": chart.points}
+        for chart in drawn
+        if chart.points
+    }
 
 
 # Several runs

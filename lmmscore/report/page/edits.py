@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lmmscore.errors import FileProblem, ImageProblem
@@ -22,6 +22,8 @@ from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
 """So many conversations lie together."""
+
+Bundled = TypeVar("Bundled")
 
 _FIRST_KINDS = ("source", "reference", "marked")
 
@@ -216,6 +218,7 @@ class EditData:
             "marks": list(turn.marks),
         }
         optional = {
+            "lost": turn.entry is None,
             "raw": "" if is_plain(nodes) else turn.reply.text,
             "scored": any(piece.read for piece in turn.pieces),
             "refusal": turn.reply.refusal,
@@ -323,17 +326,18 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
     }
 
 
-def talk_list(talks: Sequence[Mapping[str, Any]], run: int, first: int) -> list[dict[str, Any]]:
-    """Return every conversation by name, with the bundle it lies in; `first` is its number."""
+def talk_list(talks: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the conversations of all runs by name, with the bundle that each lies in."""
+    every = [(run, talk) for run, own in enumerate(talks) for talk in own]
     return [
         {
             "id": talk["id"],
             "item": talk["item"],
             "label": talk["label"],
             "run": run,
-            "bundle": (first + k) // TALKS_IN_BUNDLE,
+            "bundle": place // TALKS_IN_BUNDLE,
         }
-        for k, talk in enumerate(talks)
+        for place, (run, talk) in enumerate(every)
     ]
 
 
@@ -435,7 +439,7 @@ def place_pictures(
     if assets is None:
         texts = [base64.b64encode(data).decode() for data in thumbnails]
         originals = [_data_address(path) for path in pictures.paths] if full else []
-        return PicturePlace(bundles(texts), originals)
+        return PicturePlace(bundles(texts, BUNDLE), originals)
 
     try:
         assets.mkdir(parents=True, exist_ok=True)
@@ -445,12 +449,12 @@ def place_pictures(
         reason = error.strerror or error
         raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
 
-    return PicturePlace(bundles(addresses), originals)
+    return PicturePlace(bundles(addresses, BUNDLE), originals)
 
 
-def bundles(texts: Sequence[str]) -> list[list[str]]:
-    """Return texts in bundles."""
-    return [list(texts[start : start + BUNDLE]) for start in range(0, len(texts), BUNDLE)]
+def bundles(things: Sequence[Bundled], size: int) -> list[list[Bundled]]:
+    """Return things in bundles of one size; the last may be smaller."""
+    return [list(things[start : start + size]) for start in range(0, len(things), size)]
 
 
 def _original(path: Path) -> tuple[bytes, str]:

@@ -7,111 +7,39 @@ import json
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from markupsafe import Markup
 
 from lmmscore.errors import counted
-from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
+from lmmscore.leaderboard import BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.leaderboard.matches import PairBoard, PairTable, rank_pairs
+from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
-from lmmscore.report.formats import write
-from lmmscore.report.grids import (
-    HEADINGS,
-    NONE,
-    Grid,
-    Mark,
-    marks,
-    number,
-    p_value,
-    percent,
-    plain,
-    span,
-)
-from lmmscore.report.leaderboard import BoardView, board_document, with_names
+from lmmscore.report.grids import NONE, Grid, p_value, percent, plain
+from lmmscore.report.page.boards import Board, make_boards, make_maps, task_title, whole_first
 from lmmscore.report.page.charts import (
-    Axis,
     Chart,
-    DrawnStanding,
-    HeatCell,
     HeatMap,
-    axis_head,
     distribution_chart,
-    diverging,
-    group_bars,
-    interval_bar,
-    means_map,
     position_chart,
-    rank_strip,
-    standings_axis,
+    preference_chart,
 )
-from lmmscore.report.page.edits import board_id, slug
 from lmmscore.report.run_data import RunData
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
+from lmmscore.scores import TIE, Comparison
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
-MATRIX_NOTES = 12
-"""Methods up to which the win matrix has room for p-values."""
 FEW_ITEMS = 20
 """Below this, one odd item moves every mean visibly."""
+WHOLE_SESSION = "whole session"
 PACKAGES = ("numpy", "scipy", "pandas", "pillow", "openai")
 FILES = ("run.yaml", "sessions.jsonl", "scores.csv", "pairs.csv")
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number in a table: as written, as sorted by, and whether it is the best of its column."""
-
-    text: str
-    value: float | None
-    mark: Mark = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ResultLine:
-    """One method's line."""
-
-    method: str
-    link: str
-    rank: Figure
-    mean: Figure
-    interval: str
-    bar: Markup
-    ranks: str
-    strip: Markup
-    group: Markup
-    further: tuple[Figure, ...] = ()
-    """Figures of the board's further columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """One table of the page."""
-
-    id: str
-    task: str
-    """Empty for the table over all categories."""
-    task_title: str
-    factor: str
-    factor_title: str
-    verdict: str
-    lines: tuple[ResultLine, ...]
-    axis: Markup
-    grouped: bool
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    wins: HeatMap | None
-    figures: Grid
-    """Every figure, as the other formats have them."""
-    value_title: str = HEADINGS["mean"]
-    further: tuple[str, ...] = ()
-    """Headings of columns that not every board has: coverage where it is not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +60,25 @@ class RunView:
     prefix: str
     number: int
     caution: str
-    cautions: list[str]
     boards: list[Board]
     notes: tuple[str, ...]
     maps: list[HeatMap]
-    charts: list[Chart]
-    behind: str
-    """What the grids are about, in a line."""
-    grids: list[Grid]
     facts: list[tuple[str, str]]
     shares: list[Share]
     provenance: list[tuple[str, str]]
+    cautions: list[str] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
+    """What stands behind the ranking."""
+    behind: str = ""
+    """What the grids are about, in a line."""
 
 
-def rank_run(run: RunData) -> Leaderboard:
-    """Rank the methods on every factor, in every task category and over all."""
+def rank_run(run: RunData) -> Leaderboard | PairBoard:
+    """Rank the methods by every factor or by pairs, in every task category and over all."""
+    if run.run.is_of_pairs:
+        return rank_pairs(run.comparisons, methods=run.manifest.methods)
+
     whole = _rank(run, run.main_factor, RESAMPLES)
     rest = [factor for factor in run.factors if factor != run.main_factor]
     if not rest:
@@ -166,9 +98,37 @@ def _rank(run: RunData, factor: str | list[str], resamples: int) -> Leaderboard:
 
 
 def view_run(
-    run: RunData, found: Leaderboard, prefix: str, number_of_run: int, *, rated: bool
+    run: RunData,
+    found: Leaderboard | PairBoard,
+    prefix: str,
+    number_of_run: int,
+    *,
+    rated: bool,
 ) -> RunView:
-    """Return everything the page says of a run."""
+    """Return everything the page says of a run; `rated`: there are human ratings of it."""
+    view = RunView(
+        name=run.name,
+        prefix=prefix,
+        number=number_of_run,
+        caution=run.manifest.caution,
+        boards=make_boards(run, found, prefix),
+        notes=found.notes,
+        maps=make_maps(run, found, prefix),
+        facts=facts(run),
+        shares=coverage(run),
+        provenance=provenance(run),
+    )
+    costs = cost_grid(run)
+    if isinstance(found, PairBoard):
+        tables = whole_first(found.tables)
+        return replace(
+            view,
+            cautions=_pair_cautions(run, tables[0]),
+            charts=[_verdict_chart(run, tables, number_of_run)],
+            behind="position, cost" if costs else "position",
+            grids=[_pair_position_grid(run, tables), *costs],
+        )
+
     behind = extras(
         run.scores,
         factor=found.tables[0].factor,
@@ -177,256 +137,21 @@ def view_run(
         level=0.95,
         seed=0,
     )
-    return RunView(
-        name=run.name,
-        prefix=prefix,
-        number=number_of_run,
-        caution=run.manifest.caution,
-        cautions=cautions(run, found, behind, rated=rated),
-        boards=boards(run, found, prefix),
-        notes=found.notes,
-        maps=_maps(run, found, prefix),
-        charts=_charts(run, number_of_run),
-        behind=_behind(run),
-        grids=_grids(run, behind),
-        facts=facts(run),
-        shares=coverage(run),
-        provenance=provenance(run),
+    repeats = ["repeats"] if run.repeats > 1 else []
+    subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]
+    return replace(
+        view,
+        cautions=_score_cautions(run, whole_first(found.tables)[0], behind, rated=rated),
+        charts=_score_charts(run, number_of_run),
+        behind=", ".join([*subjects, *(["cost"] if costs else [])]),
+        grids=[*_score_grids(run, behind), *costs],
     )
 
 
-# Tables
+# Charts and tables behind the ranking
 
 
-def boards(run: RunData, found: Leaderboard, prefix: str) -> list[Board]:
-    """Return the tables for the page, that over all categories first."""
-    parts = [table for table in found.tables if table.task is not None]
-    tasks = {table.task for table in parts}
-
-    # Of one task category, the table over all would say the same twice.
-    shown = parts
-    if len(tasks) != 1:
-        whole = [table for table in found.tables if table.task is None]
-        shown = [*whole, *parts]
-
-    return [_board(run, table, found, prefix) for table in shown]
-
-
-def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> Board:
-    shown = with_names(replace(found, tables=(table,)), run.names).tables[0]
-    axis = standings_axis([_standing(row) for row in table.rows])
-    complete = all(row.coverage >= 1 for row in table.rows)
-    letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
-    document = board_document(replace(found, tables=(table,)), BoardView(names=run.names))
-    return Board(
-        id=board_id(prefix, table.task, table.factor),
-        task=table.task or "",
-        task_title="All task categories" if table.task is None else run.names.task(table.task),
-        factor=table.factor,
-        factor_title=run.title(table.factor),
-        verdict=shown.verdict,
-        lines=tuple(_lines(run, table, prefix, axis, letters)),
-        axis=axis_head(axis),
-        grouped=bool(letters),
-        warnings=table.warnings,
-        notes=(table.caption, *table.notes),
-        wins=_win_map(run, shown, table, prefix),
-        figures=replace(document.grids[0], caption="", above=(), below=(), verdict=""),
-        further=() if complete else (HEADINGS["coverage"],),
-    )
-
-
-def _standing(row: BoardRow) -> DrawnStanding:
-    return DrawnStanding(row.mean, row.mean_interval, row.rank, row.rank_interval, row.rank_range)
-
-
-def _lines(
-    run: RunData, table: BoardTable, prefix: str, axis: Axis, letters: str
-) -> Sequence[ResultLine]:
-    best = marks([row.mean for row in table.rows])
-    return [
-        _line(run, row, table, prefix, axis, letters, best[place])
-        for place, row in enumerate(table.rows)
-    ]
-
-
-def _line(
-    run: RunData,
-    row: BoardRow,
-    table: BoardTable,
-    prefix: str,
-    axis: Axis,
-    letters: str,
-    mark: Mark,
-) -> ResultLine:
-    name = run.names.method(row.method)
-    standing = _standing(row)
-    interval, ranks = span(row.mean_interval, 2), rank_words(row.rank_interval)
-    placed = NONE if row.rank is None else str(row.rank)
-    mean = number(row.mean, 2)
-    group = f"groups {', '.join(row.group)}" if row.group else "no group"
-    return ResultLine(
-        method=name,
-        link=gallery_link(run, prefix, method=row.method, task=table.task, factor=table.factor),
-        rank=Figure(placed, row.rank),
-        mean=Figure(mean, row.mean, mark),
-        interval=interval,
-        bar=interval_bar(standing, axis, f"{name}: mean {mean}, 95% interval {interval}"),
-        ranks=ranks,
-        strip=rank_strip(
-            standing, len(table.rows), f"{name}: rank {placed}, rank interval {ranks}"
-        ),
-        group=group_bars(row.group, letters, f"{name}: {group}"),
-        further=(Figure(percent(row.coverage), row.coverage),),
-    )
-
-
-def rank_words(interval: tuple[int, int] | None) -> str:
-    """Return a rank interval, as one number where it is one."""
-    if interval is not None and interval[0] == interval[1]:
-        return str(interval[0])
-    return span(interval, 0)
-
-
-def gallery_link(
-    run: RunData,
-    prefix: str,
-    *,
-    method: str | None = None,
-    against: str | None = None,
-    task: str | None = None,
-    factor: str | None = None,
-) -> str:
-    """Return the link to the edits that a figure is about."""
-    words = []
-    if prefix:
-        words.append(f"run={prefix}")
-
-    if task is not None:
-        words.append(f"task={slug(task)}")
-
-    if method is not None:
-        words.append(f"method={slug(method)}")
-
-    if against is not None:
-        words += [f"against={slug(against)}", "sort=difference"]
-
-    if factor is not None and factor != run.main_factor:
-        words.append(f"factor={slug(factor)}")
-
-    query = "&".join(words)
-    return f"#gallery?{query}" if query else "#gallery"
-
-
-def _win_map(run: RunData, shown: BoardTable, table: BoardTable, prefix: str) -> HeatMap | None:
-    """Return how often the method of a row beat that of a column, with the corrected p-value."""
-    if table.differences is None or shown.differences is None or len(table.rows) < 2:
-        return None
-
-    cells: dict[tuple[str, str], HeatCell] = {}
-    pairs = zip(table.differences.pairs, shown.differences.pairs, strict=True)
-    for raw, pair in pairs:
-        link = gallery_link(
-            run, prefix, method=raw.first, against=raw.second, task=table.task, factor=table.factor
-        )
-        significant = pair.p_holm is not None and pair.p_holm <= table.differences.alpha
-        star = "*" if significant else ""
-        for first, second, won, lost in (
-            (pair.first, pair.second, pair.wins, pair.losses),
-            (pair.second, pair.first, pair.losses, pair.wins),
-        ):
-            share = (won - lost) / pair.n if pair.n else None
-            words = (
-                f"{first} against {second}: {won} won, {pair.ties} tied, {lost} lost; "
-                f"p = {p_value(pair.p_holm)} (Holm)"
-            )
-            note = f"p {p_value(pair.p_holm)}" if len(table.rows) <= MATRIX_NOTES else ""
-            cells[first, second] = HeatCell(f"{won}{star}", diverging(share), words, link, note)
-
-    names = [row.method for row in shown.rows]
-    rows = [
-        (name, tuple(cells.get((name, other), HeatCell("")) for other in names)) for name in names
-    ]
-    return HeatMap(
-        "Wins and p-values",
-        tuple(names),
-        tuple(rows),
-        "Items on which the method of the row scored higher than that of the column, and the "
-        "p-value "
-        "of the difference of their means, corrected for all pairs (Holm); * at most 0.05. "
-        "Click a figure to see the pair.",
-        "Method",
-    )
-
-
-def copies(run: RunData, found: Leaderboard, shown: Sequence[Board]) -> dict[str, dict[str, str]]:
-    """Return each table as LaTeX and as Markdown, by the name it has on the page."""
-    tables = {(table.task or "", table.factor): table for table in found.tables}
-    texts = {}
-    for board in shown:
-        one = replace(found, tables=(tables[board.task, board.factor],))
-        compact = BoardView(style="compact", names=run.names)
-        texts[board.id] = {
-            "latex": write(board_document(one, compact), "tex"),
-            "markdown": write(board_document(one, BoardView(names=run.names)), "md"),
-        }
-
-    return texts
-
-
-# What stands behind the tables
-
-
-def _maps(run: RunData, found: Leaderboard, prefix: str) -> list[HeatMap]:
-    main = [table for table in found.tables if table.factor == run.main_factor]
-    whole = next((table for table in main if table.task is None), main[0])
-    order = [row.method for row in whole.rows]
-    shown = {method: run.names.method(method) for method in order}
-    maps = []
-    factors = [factor for factor in run.factors if factor != run.main_factor]
-    if factors:
-        means = {
-            (shown[row.method], run.title(factor)): row.factors.get(factor)
-            for row in whole.rows
-            for factor in factors
-        }
-        links = {
-            (shown[method], run.title(factor)): gallery_link(
-                run, prefix, method=method, factor=factor
-            )
-            for method in order
-            for factor in factors
-        }
-        titles = [run.title(factor) for factor in factors]
-        maps.append(
-            means_map("Methods by factor", list(shown.values()), titles, means, links=links)
-        )
-
-    tasks = [table for table in main if table.task is not None]
-    if len(tasks) > 1:
-        maps.append(_task_map(run, tasks, shown, prefix))
-
-    return maps
-
-
-def _task_map(
-    run: RunData, tables: Sequence[BoardTable], shown: Mapping[str, str], prefix: str
-) -> HeatMap:
-    means: dict[tuple[str, str], float | None] = {}
-    links: dict[tuple[str, str], str] = {}
-    for table in tables:
-        assert table.task is not None
-        title = run.names.task(table.task)
-        for row in table.rows:
-            place = (shown.get(row.method, row.method), title)
-            means[place] = row.mean
-            links[place] = gallery_link(run, prefix, method=row.method, task=table.task)
-
-    titles = [run.names.task(table.task or "") for table in tables]
-    return means_map("Methods by task category", list(shown.values()), titles, means, links=links)
-
-
-def _charts(run: RunData, number_of_run: int) -> list[Chart]:
+def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
     factor = run.main_factor
     values = {
         run.names.method(method): [
@@ -467,12 +192,7 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
     return found
 
 
-def _behind(run: RunData) -> str:
-    repeats = "repeats, " if run.repeats > 1 else ""
-    return f"position, {repeats}weights, the judge’s use of the scale, cost"
-
-
-def _grids(run: RunData, behind: Extras) -> list[Grid]:
+def _score_grids(run: RunData, behind: Extras) -> list[Grid]:
     grids = [leaderboard.position_grid(behind.position, 2)]
     if behind.repeats and run.repeats > 1:
         grids.append(leaderboard.repeat_grid(behind.repeats, 2))
@@ -481,45 +201,100 @@ def _grids(run: RunData, behind: Extras) -> list[Grid]:
         grids.append(leaderboard.sensitivity_grid(behind.sensitivity))
 
     asks = run.manifest.avoid_ties
-    grids.append(leaderboard.habit_grid(behind.habits, asks_to_avoid_ties=asks))
-    cost = cost_grid(run)
-    return [*grids, cost] if cost else grids
+    return [*grids, leaderboard.habit_grid(behind.habits, asks_to_avoid_ties=asks)]
 
 
-def cost_grid(run: RunData) -> Grid | None:
-    """Return what the turns about each method's edits took, and what a session took on average."""
-    spent: dict[str, list[float]] = {}
+def _verdict_chart(run: RunData, tables: Sequence[PairTable], number_of_run: int) -> Chart:
+    title = "Verdicts by the position at which an edit was shown"
+    lines = {task_title(run, table.task): _by_place(run, table.task) for table in tables}
+    return preference_chart(f"position-{number_of_run}", title, lines)
+
+
+def _by_place(run: RunData, task: str | None) -> tuple[int, int, int]:
+    """Return how many verdicts went to the edit shown first, to neither, to the second."""
+    own = [row for row in run.comparisons if row.winner and task in (None, row.task)]
+    counts = Counter(_place(row) for row in own)
+    return counts["first"], counts[TIE], counts["second"]
+
+
+def _place(row: Comparison) -> str:
+    if row.winner == TIE:
+        return TIE
+    return "first" if row.winner == row.shown[0] else "second"
+
+
+def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
+    rows = []
+    for table in tables:
+        bias, swings = table.position, table.swings
+        judged = f"{table.inconsistent} of {table.twice}" if table.twice else NONE
+        followed = f"{swings.first} of {swings.decided}" if swings.decided else NONE
+        p = swings.p if table.twice else bias.p
+        rows.append(
+            plain(
+                task_title(run, table.task),
+                f"{bias.first} of {bias.decided}",
+                percent(bias.share),
+                judged,
+                followed,
+                p_value(p),
+            )
+        )
+
+    return Grid(
+        "Position",
+        (
+            "Task category",
+            "First won",
+            "Share",
+            "Ended differently",
+            "Of these, to the first",
+            "p",
+        ),
+        tuple(rows),
+        "First won: verdicts for the edit shown first, of all that were not ties. Ended "
+        "differently: matches whose two orders disagree; they count as ties. The p-value is that "
+        "of a judge without preference for a position.",
+        text_columns=frozenset({0}),
+    )
+
+
+def cost_grid(run: RunData) -> list[Grid]:
+    """Return what the turns about each method's edits took; none where no token was counted."""
+    spent: dict[str, np.ndarray] = {}
     for talk in run.talks:
         for turn in talk.turns:
-            if turn.entry is None:
-                continue
+            if turn.entry is not None:
+                method = talk.method_at(turn.position) or talk.method or WHOLE_SESSION
+                spent[method] = spent.get(method, np.zeros(4)) + _cost_of(turn.reply)
 
-            method = talk.method_at(turn.position) or talk.method or "whole session"
-            usage = turn.reply.usage
-            row = spent.setdefault(method, [0.0, 0.0, 0.0, 0.0])
-            row[0] += 1
-            row[1] += usage.prompt_tokens or 0
-            row[2] += usage.completion_tokens or 0
-            row[3] += turn.reply.cost_usd or 0.0
+    total = sum(spent.values(), np.zeros(4))
+    _, sent, received, _ = total
+    if not sent and not received:
+        return []
 
-    totals = [sum(column) for column in zip(*spent.values(), strict=True)]
-    if not totals or not (totals[1] or totals[2]):
-        return None
-
-    order = [name for name in (*run.methods, "whole session") if name in spent]
+    order = [name for name in (*run.methods, WHOLE_SESSION) if name in spent]
     rows = [plain(run.names.method(name), *_cost_cells(spent[name])) for name in order]
-    sessions = len(run.talks)
-    rows.append(plain("mean per session", *_cost_cells([total / sessions for total in totals])))
-    return Grid(
+    rows.append(plain("mean per session", *_cost_cells(total / len(run.talks))))
+    grid = Grid(
         "Tokens and cost",
         ("Method", "Calls", "Tokens in", "Tokens out", "US dollars"),
         tuple(rows),
         "Turns about one method’s edit count for it; all other turns for the whole session.",
         text_columns=frozenset({0}),
     )
+    return [grid]
 
 
-def _cost_cells(row: Sequence[float]) -> list[str]:
+def _cost_of(reply: Reply) -> np.ndarray:
+    """Return calls, tokens in and out, and US dollars; what was not counted is 0."""
+    usage = reply.usage
+    return np.array(
+        [1, usage.prompt_tokens or 0, usage.completion_tokens or 0, reply.cost_usd or 0.0]
+    )
+
+
+def _cost_cells(row: np.ndarray) -> list[str]:
     calls, sent, received, dollars = row
     return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", f"{dollars:,.4f}"]
 
@@ -527,28 +302,57 @@ def _cost_cells(row: Sequence[float]) -> list[str]:
 # What to be careful about
 
 
-def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -> list[str]:
-    """Return what to be careful about, in plain words, the gravest first."""
-    manifest = run.manifest
-    whole = next((table for table in board.tables if table.task is None), board.tables[0])
-    found = [manifest.caution, run.unfinished, *whole.warnings, *run.lacking(run.talks)]
-    if len(run.items) < FEW_ITEMS:
-        few = counted(len(run.items), "item")
-        found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
-
+def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: bool) -> list[str]:
     effect = behind.position
+    position: list[str] = []
     if not run.apart and (effect.fixed or effect.doubts or (effect.p or 1.0) <= 0.05):
-        found += [effect.statement, *effect.doubts]
+        position = [effect.statement, *effect.doubts]
 
+    unknown = []
     if run.repeats == 1:
-        found.append("Each edit was judged once: the judge’s own variation is not known.")
+        unknown.append("Each edit was judged once: the judge’s own variation is not known.")
 
     if not rated:
-        found.append("No human ratings were given: whether people would agree is not known.")
+        unknown.append("No human ratings were given: whether people would agree is not known.")
 
-    asks = manifest.avoid_ties
-    habits = habit_statements(behind.habits, asks_to_avoid_ties=asks)
-    found += [text for text in habits if "impossible" in text]
+    habits = habit_statements(behind.habits, asks_to_avoid_ties=run.manifest.avoid_ties)
+    impossible = [text for text in habits if "impossible" in text]
+    return _cautions(run, whole.warnings, "mean", [*position, *unknown, *impossible])
+
+
+def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
+    position: list[str] = []
+    if not whole.twice:
+        position.append(
+            "Each pair was shown in one order only: a preference for a position remains."
+        )
+
+    p = whole.swings.p if whole.twice else whole.position.p
+    if p is not None and p <= 0.05:
+        position += [note for note in whole.notes if note.startswith("Position:")]
+    elif whole.twice and whole.inconsistent / whole.twice > 0.25:
+        share = percent(whole.inconsistent / whole.twice)
+        position.append(f"{share} of the matches ended differently in the two orders.")
+
+    unknown = ["No human votes were given: whether people would agree is not known."]
+    if run.repeats == 1:
+        once = "Each pair was judged once in each order: the judge’s own variation is not known."
+        unknown.insert(0, once)
+
+    return _cautions(run, whole.warnings, "strength", [*position, *unknown])
+
+
+def _cautions(
+    run: RunData, warnings: Sequence[str], value: str, further: Sequence[str]
+) -> list[str]:
+    """Return what to be careful about, in plain words, the gravest first."""
+    manifest = run.manifest
+    found = [manifest.caution, run.unfinished, *warnings, *run.lacks]
+    if len(run.items) < FEW_ITEMS:
+        few = counted(len(run.items), "item")
+        found.append(f"{few}: one odd picture can move every {value}. Look at the intervals.")
+
+    found += further
     if manifest.slips:
         times = _times(manifest.slips)
         found.append(
@@ -556,8 +360,8 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
         )
 
     if manifest.repairs:
-        times = _times(manifest.repairs)
-        found.append(f"Scores could only be read after asking again {times}.")
+        read = "Verdicts" if run.run.is_of_pairs else "Scores"
+        found.append(f"{read} could only be read after asking again {_times(manifest.repairs)}.")
 
     if manifest.helped:
         scores = counted(manifest.helped, "score")

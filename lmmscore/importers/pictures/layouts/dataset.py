@@ -60,13 +60,13 @@ class _ColumnPlan:
     roles: dict[str, str] = field(default_factory=dict)
 
     edits: dict[str, str] = field(default_factory=dict)
-    """DatasetColumns by method; with a method column, one column under the name `""`."""
+    """Columns by method; with a method column, one column under the name `""`."""
 
     left_out: list[str] = field(default_factory=list)
 
 
 def look(tree: FolderTree, _: Choices) -> Guess | None:
-    """Guess from the files' types. Pictures beside a Parquet file make a data set less likely."""
+    """Guess from the files' types. Pictures next to a Parquet file make a data set less likely."""
     files = tree.named(".arrow", ".parquet")
     if not files:
         return None
@@ -82,7 +82,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     path = tree.real(tree.files[0]) if len(tree.files) == 1 else tree.root
     files = data_files(path, choices.split)
     if not files:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     if choices.pictures is None:
         raise LayoutError(f"{tree.root}: no folder to write the pictures of the data set to")
@@ -142,7 +142,7 @@ def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, wh
         return
 
     free = [name for name in columns.images if name not in plan.roles.values() and not _role(name)]
-    if plan.text["method"]:
+    if plan.text["method"] is not None:
         likely = [name for name in free if _bare(name) in _EDITED] or free
         if likely:
             plan.edits[""] = likely[0]
@@ -162,10 +162,12 @@ def _refuse_unknown(column: str | None, known: tuple[str, ...], where: str) -> N
 
 
 def _bare(name: str) -> str:
+    """Return a column's name without the words that only say that it holds images."""
     return re.sub(r"^(image|img)_|_(image|img|images|raw|png|jpg)$", "", plain(name))
 
 
 def _role(name: str) -> str | None:
+    # Twice bare: `image_source_raw` has such a word on both sides.
     return role_of(plain(name)) or role_of(_bare(name)) or role_of(_bare(_bare(name)))
 
 
@@ -219,7 +221,10 @@ class _Extractor:
 
     def _item(self, number: int, text: dict[str, str]) -> FoundItem:
         name = text["id"] or str(number)
-        if name in self.items and not self.plan.text["method"]:
+
+        # Rows share an id where each is one method's edit; otherwise they are different items.
+        row_per_edit = self.plan.text["method"] is not None
+        if name in self.items and not row_per_edit:
             name = f"{name}#{number}"
 
         task = text["task"] or self.choices.task or DEFAULT_TASK
@@ -228,9 +233,11 @@ class _Extractor:
     def _picture(
         self, item: FoundItem, into: dict[str, Path], key: str, folder: str, value: Any
     ) -> None:
+        """Put the picture of a cell into `into[key]`: written to `folder`, or where it lies."""
         if key in into or value is None:
             return
 
+        # Hugging Face stores {"bytes": …, "path": …}, either of them perhaps empty.
         data, path = value, None
         if isinstance(value, dict):
             data, path = value.get("bytes"), value.get("path")
@@ -262,6 +269,7 @@ class _Extractor:
     def _write(self, folder: Path, name: str, data: bytes) -> Path:
         path = folder / f"{name}{suffix_of(data)}"
         try:
+            # A second `init` finds most pictures written: the size tells without reading them.
             if not path.is_file() or path.stat().st_size != len(data):
                 folder.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)

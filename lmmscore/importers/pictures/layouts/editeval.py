@@ -22,11 +22,11 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     ending,
     is_container,
     listed,
+    methods_of,
     name_items,
     natural,
     plain,
@@ -111,14 +111,14 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     base = _base(tree, choices)
     pictures = _pictures(tree, base) if base is not None else None
     if base is None or pictures is None or not pictures.sources:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     table = _prompts(tree, choices)
     prompts = table.by_key if table else {}
     keys = sorted(pictures.sources, key=_natural_key)
     items = [_item(tree, key, pictures, prompts) for key in keys]
     name_items(items)
-    methods = sorted({method for item in items for method in item.edits}, key=natural)
+    methods = methods_of(items)
     templates = _templates(base, pictures, methods)
     notes = _notes(pictures, table, methods)
     return Found(items, methods, tree.root, templates, notes, [table.path] if table else [])
@@ -161,40 +161,49 @@ def _pictures(tree: FolderTree, base: PurePosixPath) -> _Pictures:
     found = _Pictures()
     for path in tree.images:
         for depth, part in enumerate(path.parts[:-1]):
-            if task_named(part):
-                _place(found, base, path, depth)
+            task = task_named(part)
+            if task:
+                _place(found, base, path, depth, task)
                 break
 
     return found
 
 
-def _place(found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: int) -> None:
+def _place(
+    found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: int, task: str
+) -> None:
     """Sort in a picture by its path, which reads ABOVE/TASK/…BELOW with the task at `depth`."""
-    above, folder, below = path.parts[:depth], path.parts[depth], path.parts[depth + 1 :]
+    above, below = path.parts[:depth], path.parts[depth + 1 :]
     match = _NUMBERED.fullmatch(path.stem)
-    task = task_named(folder)
-    if match is None or task is None or len(below) > 2:
+    if match is None or len(below) > 2:
         return
 
     key = (task, match["number"])
     word = match["word"] or ""
     in_base = PurePosixPath(*above) == base
-    if in_base and len(below) == 1 and (not word or role_of(word) == "source"):
-        found.folders[task] = folder
+    plain_or_source = not word or role_of(word) == "source"
+    if in_base and len(below) == 1 and plain_or_source:
+        found.folders[task] = path.parts[depth]
         found.sources[key] = path
         return
 
-    method, template = word, f"{base}/{{folder}}/{{number}}_{{method}}"
-    if in_base and len(below) == 2 and not word:
+    if not in_base:
+        method, template = _in_folder_of_method(above)
+    elif len(below) == 2 and not word:
         method, template = below[0], f"{base}/{{folder}}/{{method}}/{{number}}"
-    elif not in_base:
-        method = next((part for part in reversed(above) if not is_container(part)), "")
-        spelt = ["{method}" if part == method else part for part in above]
-        template = "/".join([*spelt, "{folder}/{number}"])
+    else:
+        method, template = word, f"{base}/{{folder}}/{{number}}_{{method}}"
 
     if method:
         found.edits.setdefault(key, {}).setdefault(method, path)
         found.templates.add(template.removeprefix("./"))
+
+
+def _in_folder_of_method(above: tuple[str, ...]) -> tuple[str, str]:
+    """Return the method of METHOD/TASK/N.png, empty where no folder names one, and its template."""
+    method = next((part for part in reversed(above) if not is_container(part)), "")
+    spelt = ["{method}" if part == method else part for part in above]
+    return method, "/".join([*spelt, "{folder}/{number}"])
 
 
 def _item(tree: FolderTree, key: Key, pictures: _Pictures, prompts: dict[Key, Prompt]) -> FoundItem:

@@ -22,6 +22,7 @@ from lmmscore.importers.pictures.layout import (
     PictureLayout,
     ending,
     listed,
+    methods_of,
     name_items,
     natural,
     role_of,
@@ -65,7 +66,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read one language's items; sources from beside the edits or from a folder of their own."""
     outputs = _outputs(tree, choices)
     if not outputs.edits:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     language = _language(outputs, choices)
     edits = outputs.edits[language]
@@ -80,7 +81,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         items.append(item)
 
     slot = name_items(items)
-    methods = sorted({method for item in items for method in item.edits}, key=natural)
+    methods = methods_of(items)
     templates = _templates(tree, items, outputs.prefix, slot)
     notes = _notes(outputs, language, choices, [item for item in items if not item.images])
     return Found(items, methods, tree.root, templates, notes)

@@ -18,10 +18,10 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     ending,
     file_inside,
+    folder_asked_for,
     is_container,
     largest_listing,
     listed,
@@ -54,7 +54,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the originals by their paths and the edits by their keys."""
     listing = largest_listing(tree, choices, _entries)
     if listing is None:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     path, entries = listing
     originals = _originals(tree, entries, choices)
@@ -93,8 +93,7 @@ def _entries(data: Any) -> Entries | None:
 def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | None:
     """Return the folder under which the paths in the JSON are found."""
     if choices.source:
-        given = Path(choices.source)
-        return given.absolute() if given.is_dir() else tree.root / choices.source
+        return folder_asked_for(tree, choices.source)
 
     wanted = [PurePosixPath(str(entry["id"])) for entry in entries.values()]
     known = set(tree.files)

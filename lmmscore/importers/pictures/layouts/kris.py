@@ -17,9 +17,9 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     file_inside,
+    folder_asked_for,
     json_in,
     listed,
     natural,
@@ -48,7 +48,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items of every category, their inputs, and the edits of every model."""
     annotations = _annotations(tree, choices)
     if not annotations:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     methods = _methods(tree, annotations)
     items: list[FoundItem] = []
@@ -88,9 +88,7 @@ def _annotations(tree: FolderTree, choices: Choices) -> dict[Path, Annotations]:
     """Return the entries of each category's folder; with --source, from the data set there."""
     paths = [tree.real(path) for path in tree.named("annotation.json")]
     if choices.source:
-        base = Path(choices.source)
-        base = base if base.is_dir() else tree.root / choices.source
-        paths = sorted(base.absolute().rglob("annotation.json"))
+        paths = sorted(folder_asked_for(tree, choices.source).rglob("annotation.json"))
 
     found = {}
     for path in paths:

@@ -17,9 +17,9 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     file_inside,
+    folder_asked_for,
     largest_listing,
     listed,
     natural,
@@ -54,10 +54,10 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
     listing = largest_listing(tree, choices, _entries)
     if listing is None:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     path, entries = listing
-    inputs = Path(choices.source).absolute() if choices.source else path.parent
+    inputs = folder_asked_for(tree, choices.source) if choices.source else path.parent
     methods = _methods(tree)
 
     items = []

@@ -20,6 +20,7 @@ from lmmscore.importers.pictures.layout import (
     PictureLayout,
     ending,
     listed,
+    methods_of,
     name_items,
     natural,
     role_of,
@@ -82,12 +83,9 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     ids = sum(len(group.roles["source"]) for group in groups.values())
 
     named = f"{counted(ids, 'source')} named ID{min(suffixes)} with edits beside"
-    by_whom = f"{counted(len(methods), 'method')} ({listed(_in_order(methods))})"
+    in_order = sorted(methods, key=natural)
+    by_whom = f"{counted(len(methods), 'method')} ({listed(in_order)})"
     return Guess(0.5 + 0.4 * used / len(tree.images), f"{named}, by {by_whom}")
-
-
-def _in_order(methods: set[str]) -> list[str]:
-    return sorted(methods, key=natural)
 
 
 def take(tree: FolderTree, choices: Choices) -> Found:
@@ -107,7 +105,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         leftover += group.leftover
 
     slot = name_items(items)
-    methods = _in_order({method for item in items for method in item.edits})
+    methods = methods_of(items)
     notes = [f"ignored {path}: its name does not begin with a source's" for path in leftover[:5]]
     if len(leftover) > 5:
         notes.append(f"ignored {len(leftover) - 5} more such files")

@@ -24,6 +24,7 @@ from lmmscore.importers.pictures.layout import (
     LayoutError,
     PictureLayout,
     file_inside,
+    folder_asked_for,
     json_in,
     listed,
     name_items,
@@ -85,7 +86,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
             _take_entry(results, place, entry, folder)
 
     if not results.items:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     keys = sorted(results.items, key=lambda key: natural("/".join(key)))
     items = [results.items[key] for key in keys]
@@ -227,9 +228,9 @@ def _dataset(tree: FolderTree, choices: Choices) -> Path | None:
     if choices.source is None:
         return tree.root if (tree.root / "Tasks").is_dir() else None
 
-    for path in (Path(choices.source), tree.root / choices.source):
-        if path.is_dir():
-            return path.absolute()
+    folder = folder_asked_for(tree, choices.source)
+    if folder.is_dir():
+        return folder
 
     raise LayoutError(
         f"{choices.source}: no such folder; --source names the VIBE data set, "

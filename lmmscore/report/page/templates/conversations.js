@@ -60,7 +60,8 @@ lmm.conversations = (() => {
   }
 
   function draw(talk, here) {
-    shown = { talk, here, methods: talk.order.map((k) => here.methods[k]) };
+    const silent = talk.turns.length > 0 && talk.turns.every((turn) => turn.lost);
+    shown = { talk, here, silent, methods: talk.order.map((k) => here.methods[k]) };
     const turns = talk.turns.map((turn, n) => turnOf(turn, n + 1));
     const outline = el("nav", { class: "outline", "aria-label": "Turns of this conversation", "data-roving": true },
       el("ol", {}, talk.turns.map((turn, n) => el("li", {}, el("a", { href: "#turn-" + turn.id }, heading(turn, n + 1))))));
@@ -68,6 +69,9 @@ lmm.conversations = (() => {
     place.replaceChildren(el("article", { id: "talk-" + talk.id, "aria-labelledby": "talk-title", tabindex: "-1" },
       el("h3", { id: "talk-title" }, talk.item + ", " + talk.label),
       el("p", { class: "instruction" }, talk.instruction),
+      // Said once here; where a part is on record, the turns that are not say so themselves.
+      shown.silent
+        ? el("p", { class: "warning" }, "What was asked and answered is not in the ledger: only the turns can be listed.") : null,
       outcome(talk, here),
       talk.system ? el("details", { class: "system" }, el("summary", {}, "System message"),
         el("p", { class: "said asked" }, talk.system)) : null,
@@ -117,6 +121,7 @@ lmm.conversations = (() => {
 
   function turnOf(turn, number) {
     const id = "turn-" + turn.id;
+    if (turn.lost) return lostTurn(turn, number, id);
     const folded = isBoilerplate(turn, number);
     return el("details", { class: "turn", id, tabindex: "-1", open: !folded },
       el("summary", {},
@@ -134,6 +139,14 @@ lmm.conversations = (() => {
         turn.reasoning ? el("details", {}, el("summary", {}, "Reasoning (never read for scores)"),
           el("p", { class: "said asked" }, turn.reasoning)) : null,
         turn.facts ? el("p", { class: "caption" }, turn.facts) : null));
+  }
+
+  // What was said is not on record: only what was shown is left to see.
+  function lostTurn(turn, number, id) {
+    return el("div", { class: "turn", id, tabindex: "-1" },
+      el("p", { class: "turn-name", role: "heading", "aria-level": "4" }, heading(turn, number)),
+      shown.silent ? null : turn.marks.map((mark) => el("span", { class: "flag" }, mark)),
+      el("div", { class: "shown" }, turn.pictures.map((each) => shownPicture(turn, each))));
   }
 
   function verbatim(button, turn) {
@@ -155,9 +168,7 @@ lmm.conversations = (() => {
     const again = turn.marks.some((mark) => mark.startsWith("repair"));
     const asked = again ? "Asked again" : "Asked";
     const images = turn.pictures.map((each) => shownPicture(turn, each));
-    const inside = [
-      images.length ? el("div", { class: "shown" }, images) : null,
-    ];
+    const inside = images.length ? el("div", { class: "shown" }, images) : null;
     if (text.length <= FOLDED) {
       return el("div", { class: "question" }, el("p", { class: "speaker" }, asked), inside,
         el("p", { class: "said asked" }, text));

@@ -1,12 +1,60 @@
-"""Tables as Markdown."""
+"""Tables as CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from lmmscore.report.formats import TableDocument, TableLayout, formats
-from lmmscore.report.grids import Cell, Grid
+from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, formats
+from lmmscore.tables import defuse
+
+# --------------------------------------------------------------------------------------------------
+# Tables as CSV: one line per row, at full precision.
+# --------------------------------------------------------------------------------------------------
+
+
+@formats.register("csv")
+def write_csv(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
+    """Return the records as CSV. Text that a spreadsheet would run is defused."""
+    heads = list(dict.fromkeys(name for record in document.records for name in record))
+    if document.caution:
+        # On every line: lines get torn from their files.
+        heads.append("caution")
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([defuse(head) for head in heads])
+    for record in document.records:
+        line = {"caution": document.caution, **record}
+        writer.writerow([_csv_cell(line.get(head)) for head in heads])
+
+    return out.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    return defuse(value) if isinstance(value, str) else value
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables as one JSON object.
+# --------------------------------------------------------------------------------------------------
+
+
+@formats.register("json")
+def write_json(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
+    """Return everything there is, at full precision."""
+    return json.dumps(document.data, ensure_ascii=False, indent=2) + "\n"
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables as Markdown.
+# --------------------------------------------------------------------------------------------------
 
 _MARKED = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
 

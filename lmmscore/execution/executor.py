@@ -1,0 +1,549 @@
+"""Drivers of sessions: what every executor is given and must do, and the one of this process.
+
+From the small to the whole: the protocol, one session led to its end, many units at once, and the
+local executor, which is little more than these three. `ray` and `batch` use them too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from typing import Protocol as Interface
+
+from lmmscore.conversation import Conversation, Message
+from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
+from lmmscore.images import Pictures
+from lmmscore.judges.judge import Heard, Recorded
+from lmmscore.options import Registry
+from lmmscore.plan import Protocol, Unit
+from lmmscore.records import Outcome, Reply
+from lmmscore.scores import Result, result_of, settled
+from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
+
+# --------------------------------------------------------------------------------------------------
+# The protocol, and how an executor is found by its name.
+#
+# A new executor is one module in this package, called as its engine is, with a class or function
+# that is registered:
+#
+#     @engine("local")
+#     class LocalExecutor: ...
+# --------------------------------------------------------------------------------------------------
+
+_Make = TypeVar("_Make", bound="Callable[[Job], Executor]")
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told what, while it happens."""
+
+    on_exchange: Callable[[Exchange], None] = lambda _: None
+    on_result: Callable[[Result], None] = lambda _: None
+    """Called as soon as a unit is done, in any order."""
+    on_known: Callable[[Unit, int], None] | None = None
+    """Called for a unit that was derived before from replies that are still the same, with how many
+    they are. Where it is missing, whoever listens hears every exchange, and everything is derived
+    again."""
+
+    @property
+    def skip_known(self) -> bool:
+        """Whether nobody minds when a unit is taken as it was derived before."""
+        return self.on_known is not None or self == Listeners()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be played, by whom it is judged, and who looks on."""
+
+    protocol: Protocol
+    judge: Recorded
+    pictures: Pictures
+    concurrency: int = 8
+    """How many sessions are played at once."""
+    listeners: Listeners = Listeners()
+    judge_spec: str | None = None
+    """The judge's name, for an executor that opens it elsewhere; None for an object."""
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = Path()
+    """The run's folder, for an executor that keeps something of its own there."""
+    engine_options: Any = None
+    """What only this kind of executor knows: an instance of the class of options it declares."""
+    reader: Recorded | None = None
+    """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
+    reader_spec: str | None = None
+    """The reader's name, where it has one."""
+
+
+class Executor(Interface):
+    """Plays the units of a plan."""
+
+    @property
+    def error(self) -> JudgeError | None:
+        """What stopped the run, if anything did."""
+
+    @property
+    def waiting(self) -> str:
+        """What is still on its way when `run` returns, in words; empty where nothing is."""
+
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on; what is in flight is finished and recorded."""
+
+    async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
+        """Play every unit and hand the results to `sink` in the order of the plan.
+
+        Where the run is stopped, units that were not finished have no result, and `error` says why.
+        """
+
+    async def close(self) -> None:
+        """Let go of what this executor holds; `run` is not called again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """An executor that knows no options of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How an executor is made, and a dataclass that declares what only it understands."""
+
+    make: Callable[[Job], Executor]
+    options: type = NoOptions
+
+
+executors: Registry[Engine] = Registry("engine", "lmmscore.execution")
+
+
+def engine(name: str, options: type = NoOptions) -> Callable[[_Make], _Make]:
+    """Return a decorator that registers an executor under the name that `--engine` takes.
+
+    The flags of its options appear on the command line by themselves.
+    """
+
+    def add(make: _Make) -> _Make:
+        executors.register(name)(Engine(make, options))
+        return make
+
+    return add
+
+
+class StopRequested(JudgeError):
+    """The user asked to stop: nothing new is asked."""
+
+    scope = "run"
+
+
+# --------------------------------------------------------------------------------------------------
+# One session, led to its end. Whoever can answer leads it: a judge, a ledger, a person.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question that waits for its answer, as it stands in the conversation."""
+
+    question: Question
+    conversation: Conversation
+    repeat: int
+
+
+class LedSession:
+    """A session on its way, with the conversation it has become.
+
+    Whoever can answer leads it to its end:
+
+        led = LedSession(session, pictures)
+        while (asked := led.open()) is not None:
+            led.hear(answer_to(asked))
+        led.played()
+    """
+
+    def __init__(self, session: Session, pictures: Pictures) -> None:
+        self._begun = session
+        self._session = session
+        self._pictures = pictures
+        self._conversation = Conversation()
+        self._exchanges: list[Exchange] = []
+        self._open: OpenQuestion | None = None
+
+    def open(self) -> OpenQuestion | None:
+        """Return the question that waits for an answer; None once nothing is left to ask.
+
+        Opens the pictures' files to know their digests. A picture that cannot be read ends the
+        session.
+        """
+        while self._open is None and isinstance(question := self._session.next(), Question):
+            try:
+                put = asked(self._conversation, question, self._pictures)
+            except ImageProblem as error:
+                self.fail(error)
+            else:
+                self._open = OpenQuestion(question, put, self._session.repeat)
+
+        return self._open
+
+    def hear(self, heard: Heard) -> Exchange:
+        """Take the answer to the open question, and return both as they are kept."""
+        assert self._open is not None, "nothing is asked"
+        question, put = self._open.question, self._open.conversation
+        exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
+        self._exchanges.append(exchange)
+        self._conversation = answered(self._conversation, put, question, heard.reply)
+        self._go_on(self._session.hear(heard.reply))
+        return exchange
+
+    def fail(self, error: JudgeError | ImageProblem) -> None:
+        """Do without an answer: the session ends. Raises the error if it stops the whole run."""
+        aside = self._open is not None and self._open.question.aside
+        if aside and isinstance(error, NoRecordedReply):
+            # A record made without a reader is played without one.
+            self._go_on(self._session.unhelped())
+            return
+
+        if isinstance(error, JudgeError) and error.scope == "run":
+            raise error
+
+        outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
+        self.end(Ending(outcome, str(error), type(error).__name__))
+
+    def end(self, ending: Ending) -> None:
+        """End the session early."""
+        self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
+
+    def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
+        """Go on for as long as answers are found; return the question that has none, if any.
+
+        `find` raises NoRecordedReply where a reader's answer is to be done without.
+        """
+        while (put := self.open()) is not None:
+            try:
+                found = find(put)
+            except NoRecordedReply as error:
+                self.fail(error)
+                continue
+
+            if found is None:
+                return put
+
+            if isinstance(found, Ending):
+                self.end(found)
+            else:
+                self.hear(found)
+
+        return None
+
+    def played(self) -> Played:
+        """Return the session with its exchanges, once nothing is left to ask."""
+        done = self._session.next()
+        assert isinstance(done, Done), "a question is open"
+        return Played(self._begun, tuple(self._exchanges), done)
+
+    @property
+    def turns_over(self) -> int:
+        """How many turns are over; all of them once nothing is left to ask."""
+        if isinstance(self._session.next(), Done):
+            return len(self._begun.outline())
+        return self._session.steps_over
+
+    def _go_on(self, session: Session) -> None:
+        self._session = session
+        self._open = None
+
+
+def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
+    """Return the conversation with the question put."""
+    if question.fresh or question.aside:
+        before = Conversation()
+
+    if question.system:
+        before = before.add(Message("system", question.system))
+
+    for shot in question.shots:
+        images = tuple(pictures.get(shown.path) for shown in shot.images)
+        before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
+
+    images = tuple(pictures.get(shown.path) for shown in question.images)
+    return before.say(question.text, images, question.schema, question.places)
+
+
+def answered(
+    before: Conversation, put: Conversation, question: Question, reply: Reply
+) -> Conversation:
+    """Return the conversation after a reply; what was put aside leaves it as it was before."""
+    return before if question.aside else put.hear(spoken(reply) or "(no answer)")
+
+
+class Asked(Interface):
+    """What playing a session needs of a judge."""
+
+    async def ask(self, conversation: Conversation, repeat: int) -> Heard:
+        """Answer the last message."""
+
+
+async def play(
+    session: Session,
+    judge: Asked,
+    pictures: Pictures,
+    listener: Callable[[Exchange], None] | None = None,
+    reader: Asked | None = None,
+) -> Played:
+    """Play a session to its end. Raises JudgeError only for what must stop the whole run."""
+    led = LedSession(session, pictures)
+    while (put := led.open()) is not None:
+        asking = reader if reader is not None and put.question.aside else judge
+        try:
+            heard = await asking.ask(put.conversation, put.repeat)
+        except (JudgeError, ImageProblem) as error:
+            led.fail(error)
+            continue
+
+        exchange = led.hear(heard)
+        if listener is not None:
+            listener(exchange)
+
+    return led.played()
+
+
+async def play_unit(
+    unit: Unit,
+    protocol: Protocol,
+    judge: Asked,
+    pictures: Pictures,
+    listener: Callable[[Exchange], None] | None = None,
+    reader: Asked | None = None,
+) -> list[Played]:
+    """Play a unit's sessions, one after the other: one may spare those that follow it."""
+    played: list[Played] = []
+    for session in protocol.sessions(unit):
+        played.append(await play(session, judge, pictures, listener, reader))
+        if settled(protocol, played[-1]):
+            break
+
+    return played
+
+
+# --------------------------------------------------------------------------------------------------
+# Many units at once. Their results leave in the order of the plan and soon, so that a run of any
+# length needs the same memory, and writes the same files however its sessions overtook each other.
+# --------------------------------------------------------------------------------------------------
+
+ALIKE_FAILURES = 5
+"""So many sessions in a row failing alike stop the run: something is wrong with more than a
+session."""
+
+
+class OrderedTasks:
+    """Plays units, so many at once, and hands on their results in the order of the plan.
+
+    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
+    needs the same memory.
+    """
+
+    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
+        self._play = play
+        self._active: set[asyncio.Task[Result | None]] = set()
+        self._over = asyncio.Event()
+        self._error: BaseException | None = None
+
+    async def run(
+        self,
+        units: Iterable[Unit],
+        sink: Callable[[Result], None],
+        at_once: int,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
+        coming = iter(units)
+        window = max(64, 8 * at_once)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+        while True:
+            while len(self._active) < at_once and len(waiting) < window:
+                unit = None if is_stopped() else next(coming, None)
+                if unit is None:
+                    break
+                waiting.append(self._begin(unit))
+
+            # Whatever is active waits to be handed on: with nothing waiting there was room to begin
+            # another unit, and none was left.
+            if not waiting:
+                return
+
+            if self._active:
+                await self._over.wait()
+                self._over.clear()
+
+            if self._error is not None:
+                raise self._error
+
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    async def settle(self, *, cancel: bool = False) -> None:
+        """Wait for what is under way, whatever comes of it."""
+        for task in self._active if cancel else ():
+            task.cancel()
+        await asyncio.gather(*self._active, return_exceptions=True)
+
+    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
+        task = asyncio.create_task(self._play(unit))
+        self._active.add(task)
+        # Not asyncio.wait, which asks every task under way each time that one of them is over.
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Result | None]) -> None:
+        self._active.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = self._error or task.exception()
+        self._over.set()
+
+
+class AlikeFailures(JudgeError):
+    """Session after session failed in the same way."""
+
+    scope = "run"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
+            "Everything recorded is kept; mend the cause and run the same command"
+        )
+
+
+class FailureWatch:
+    """Notices when session after session fails in the same way."""
+
+    def __init__(self) -> None:
+        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+
+    def see(self, played: Sequence[Played]) -> AlikeFailures | None:
+        """Take note of sessions that are over; return the error once it is enough."""
+        for each in played:
+            failure = each.done.failure
+            if failure is None or failure.outcome != Outcome.FAILED:
+                self._causes.clear()
+                continue
+
+            self._causes.append(failure.cause)
+            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
+                return AlikeFailures(failure.reason)
+
+        return None
+
+
+# --------------------------------------------------------------------------------------------------
+# The local executor: asyncio tasks in this process.
+# --------------------------------------------------------------------------------------------------
+
+COLLECT_AFTER = 20_000
+"""So many new objects are made, during a run, before the collector looks at them."""
+
+
+class _BrokenOff(JudgeError):
+    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
+
+    scope = "run"
+
+
+@engine("local")
+class LocalExecutor:
+    """Plays units with one judge, as asyncio tasks."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._failures = FailureWatch()
+        self.error: JudgeError | None = None
+        """What stopped the run, if anything did."""
+        self.waiting = ""
+
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on; what is in flight is finished and recorded."""
+        if self.error is None:
+            self.error = error
+            self._job.judge.stop(error)
+            if self._job.reader is not None:
+                self._job.reader.stop(error)
+
+    async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
+        """Play every unit and hand the results to `sink` in the order of the plan.
+
+        Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised
+        at the end.
+        """
+        tasks = OrderedTasks(self._play)
+        at_once = self._job.concurrency
+        try:
+            with _still_heap():
+                await tasks.run(units, sink, at_once, lambda: self.error is not None)
+        except Exception as error:
+            self._break_off(error)
+            await tasks.settle()
+            raise
+        finally:
+            # There is something left only if the run itself was cancelled, and then now means now.
+            await tasks.settle(cancel=True)
+
+    def _break_off(self, error: Exception) -> None:
+        self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
+
+    async def _play(self, unit: Unit) -> Result | None:
+        """Return the unit's result; None where the run was stopped before it was finished."""
+        job = self._job
+        try:
+            played = await play_unit(
+                unit,
+                job.protocol,
+                job.judge,
+                job.pictures,
+                job.listeners.on_exchange,
+                job.reader,
+            )
+        except JudgeError as error:
+            self.stop(error)
+            return None
+        except Exception as error:
+            # At once, before any other session can ask: those who wait for the same answer would
+            # ask in its place.
+            self._break_off(error)
+            raise
+
+        result = result_of(unit, job.protocol, played)
+        alike = self._failures.see(played)
+        if alike is not None:
+            self.stop(alike)
+
+        job.listeners.on_result(result)
+        return result
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+@contextlib.contextmanager
+def _still_heap() -> Iterator[None]:
+    """Keep the collector from going through all sessions under way, again and again.
+
+    Benchmark and plan stay until the end anyway, and what a session makes is freed with it by
+    counting references. It is worth a fifth of the time of short sessions.
+    """
+    if gc.get_freeze_count() or not gc.isenabled():
+        # Somebody else decides about this process.
+        yield
+        return
+
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
