@@ -552,8 +552,8 @@ _JOINT = re.compile(
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
     (?P<words>(?:[ ]*\b(?:is|are|gets?|receives?|earns?|scores?|scored|deserves?|merits?|rated|at
       |as|of
-      |an?|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score|rating
-      |sub-?score
+      |an?(?![ ]*[:=])|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
+      |rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
     [ ]*[:=]?[ ]*
     """,

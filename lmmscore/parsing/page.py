@@ -386,6 +386,7 @@ def _place(
 
 
 # "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
+_LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ ]*(?:[0-9]|\W*$)")
 _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
 _BARE_ITEM = re.compile(
     r"[ ]*(?:gets|has|receives|scores|earns|is)?[ ]*[(\[]?[ ]*"
@@ -492,7 +493,14 @@ def _opening(
         inside = _bracket_of_entries(page, line, image)
         stop = _STOP.match(page.text, image.end, line.end)
         place = stop.end() if stop else image.end
-        return (inside[0] if inside else place), _checked(image.positions, page.n)
+        if inside is not None:
+            return inside[0], _checked(image.positions, page.n)
+        if has_scores and page.n > 1 and _hides_a_list(page, line, image):
+            return place, (UNKNOWN,)
+        if has_scores and _is_left_empty(page, line, image):
+            # "Image 1 ; Image 2 6 S_acc": the first has no scores.
+            return place, (UNKNOWN,)
+        return place, _checked(image.positions, page.n)
 
     if not bare or page.n < 2:
         return line.head, None
@@ -533,6 +541,21 @@ def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None
 
     named = any(opening.end() <= factor.start < end for factor in line.factors)
     return (opening.end(), end) if named else None
+
+
+def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether another image stands right behind one, with nothing but signs between."""
+    behind = next((other for other in line.images if other.start > image.end), None)
+    return behind is not None and not re.search(r"\w", page.text[image.end : behind.start])
+
+
+def _hides_a_list(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether the bracket behind an image holds numbers: scores that were not understood."""
+    bracket = _DESCRIPTION.match(page.text, image.end, line.end)
+    return bracket is not None and len(_A_NUMBER.findall(bracket[0])) > 1
+
+
+_DESCRIPTION = re.compile(r"[ ]*(?:\((?:[^()\n]|\([^()\n]*\)){0,200}\)|\[[^\[\]\n]{0,200}\])")
 
 
 def _checked(positions: tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -640,7 +663,8 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
             continue
 
         # An image that opens a clause takes over, or nobody can say who does.
-        positions = _checked(image.positions, page.n) if heads or subject else (UNKNOWN,)
+        clear = (heads or subject) and not _hides_a_list(page, line, image)
+        positions = _checked(image.positions, page.n) if clear else (UNKNOWN,)
         parts[-1].end = image.start
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
 
@@ -753,6 +777,10 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     goes_on = not line.gap and page.text.startswith("  ", line.start)
     if goes_on:
         return False
+
+    item = _LABELLED_ITEM.match(words)
+    if item is not None and page.names.image_labelled(item["label"]) is not None:
+        return True
 
     count = len(words.split())
     short_remark = state.entries and count <= 6

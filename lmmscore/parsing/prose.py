@@ -311,6 +311,7 @@ _COMPARED_BEHIND = re.compile(
 )
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
+_NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
 # "quality: First: 10/10": whose number it is, the label says.
@@ -676,6 +677,13 @@ class Prose:
             return
 
         if found[0].backward and self._follows_a_name(line, part, found[0].start):
+            return
+
+        headed = part.named and any(image.end <= part.start for image in line.images)
+        if headed and _NUMBER_IN_BRACKETS.search(
+            self.text, max(line.start, part.start - 12), part.start
+        ):
+            # "Image 4 (1): S_acc (2): S_pre": every number may stand before its name.
             return
 
         others = any(part.start <= image.start < found[0].start for image in line.images)

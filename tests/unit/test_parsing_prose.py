@@ -254,3 +254,19 @@ def test_a_page_of_nothing_but_signs_is_read_in_one_pass(piece: str) -> None:
     reply = "S_acc " + piece * 5_000 + " 7\nS_pre: 4\nS_qua: 3\nS_real: 2\n"
 
     assert read_text(reply, FOUR, 1).scores[1, "pre"] == 4
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Image 1: S_acc 8 | Image 2 [Acc (3); Pre (4)] | S_pre 5, S_qua 6 [I3]",
+        "Results for Image 1 to Image 3:\nS_acc: 9, S_pre: 5, all of Image 1",
+        "S_acc: A: -\nB:\nC: 4\nS_pre: A: 5\nB: 4",
+        "Image 1:\n\n***\nS_pre: 5",
+        "Image 1\n\n| S_acc | 8 |\n| S_qua | 7 |\n\n***\n\n| S_acc | 6 |\n| S_pre | 5 |",
+    ],
+)
+def test_what_is_not_understood_ends_a_section(reply):
+    """A score behind a heading, label or list that nobody understands is not the last image's."""
+    read = read_text(reply, FOUR, 3).scores
+    assert not [cell for cell in read if cell[1] == "pre"], read
