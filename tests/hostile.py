@@ -27,6 +27,8 @@ ITEMS = {
     "b <&\"'> </script>": ATTACKS[1] + ATTACKS[2],
     "refused": ATTACKS[4],
 }
+# Tags would be taken for what is said of the scores, and void them.
+SEEN = f"## Analysis\n\n{ATTACKS[2]}\n\n## Scores\n\n"
 METHODS = ("Plain", "<b onclick=alert(1)>&amp;")
 
 
@@ -83,9 +85,9 @@ class HostileJudge:
                 "", refusal="I'm sorry, I can't help. " + ATTACKS[3], usage=usage, cost_usd=0.01
             )
         if "give your scores" in text and ATTACKS[1] in asked:
-            return Reply("Image 1:\n- S_acc: 9\n" + ATTACKS[2], usage=usage, cost_usd=0.01)
+            return Reply(SEEN + "Image 1:\n- S_acc: 9\n", usage=usage, cost_usd=0.01)
         if scores:
-            return Reply(ATTACKS[3] + "\n\n" + _scores(), usage=usage, cost_usd=0.01)
+            return Reply(SEEN + _scores(), usage=usage, cost_usd=0.01)
         return Reply(" ".join(ATTACKS), usage=usage, cost_usd=0.01, reasoning=ATTACKS[1], model="m")
 
     async def close(self) -> None:

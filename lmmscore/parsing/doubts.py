@@ -35,6 +35,7 @@ from lmmscore.parsing.remarks import (
     is_doubtful,
     is_harmless,
     is_innocent,
+    is_of_the_picture,
     is_total,
     lists_several,
     makes_up,
@@ -203,6 +204,11 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
         long = len(sentence.text.split()) > _LONGEST_CAPTION
         known = announces(sentence.text) or explains(sentence.text)
         known = known or (long and is_harmless(sentence.text))
+        known = known or is_of_the_picture(sentence.text)
+        if not caption and len(page.names.factors) <= _FEW:
+            # Reasons first, then the number.
+            known = known or is_innocent(sentence.text)
+
         return set() if title or known else _EVERY
 
     return _EVERY if speaks_of_scores(sentence.text) else set()
@@ -260,7 +266,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
 
 
 _FEW = 2
-"""Who scores so few factors gives the numbers first, and then speaks of the picture."""
+"""Who scores so few factors speaks of the picture before or after the numbers."""
 
 
 def _is_cut_off(page: Page, sentence: _Sentence) -> bool:

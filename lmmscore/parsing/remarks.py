@@ -235,7 +235,7 @@ def _told(words: str) -> str:
 
 
 # "from measured facts only": what can be seen is what scores should rest on.
-_GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
+_GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 
 
 def is_plain(words: str) -> bool:
@@ -421,6 +421,17 @@ _LOW_IS_GOOD = rule(
     "LOW (SCORE|NUMBER|SCALE)* (BE|JUDGE|ANNOUNCE|COMMA)+ (THE|LINK)* GOOD",
     "LOW (SCORE|SCALE)+ (THE|LINK)* GOOD",
     "^ LOW GOOD",
+)
+
+
+def is_of_the_picture(sentence: str) -> bool:
+    """Tell whether a sentence says how something is, not scores: "It fits", "Two parts differ"."""
+    return _OF_IT.match(row_of(sentence)) is not None
+
+
+_OF_IT = rule(
+    "^ (LINK|ANNOUNCE|COMMA|COLON|NUMBER)* (IT|NUMBER|THE? PICTURE NUMBER?)"
+    " (UNKNOWN|BE|THE|LINK|GRADE|GOOD|LOW|CONTENT|INSTRUCTION|SOURCE|COMMA)+ $"
 )
 
 

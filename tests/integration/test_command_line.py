@@ -221,7 +221,7 @@ def test_what_is_not_there_is_named_with_the_way_on(
     (tmp_path / "results" / "first").mkdir(parents=True)
     (tmp_path / "results" / "first" / "run.yaml").touch()
     wrong = {
-        "leaderboard results/frst": "no such folder; did you mean first?",
+        "leaderboard results/frst": "no such folder (did you mean first?)",
         "show results/other boat": "`lmmscore list results` lists runs",
         "list nowhere": "no such folder; `lmmscore run` makes runs in results",
         "publish --verify no.zip": "no such file; `lmmscore publish RUN no.zip` writes one",

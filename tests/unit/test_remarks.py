@@ -127,3 +127,18 @@ def test_rules_tell_what_was_not_seen_from_what_is_not_there():
     assert takes_back("Please disregard the table above.")
     assert not takes_back("The edit ignored the hat.")
     assert not is_harmless("This was all in jest.")
+
+
+@pytest.mark.parametrize(
+    ("opening", "is_read"),
+    [
+        ("These are my scores, from measured facts only:", True),
+        ("These are my scores, from the file names only:", False),
+        ("It fits.", True),
+        ("Step 1: two parts match.", True),
+        ("It was made up.", False),
+    ],
+)
+def test_what_scores_rest_on_may_be_said_before_them(opening: str, is_read: bool):
+    """What was seen is harmless ahead of scores; what stands in for seeing voids them."""
+    assert bool(read_text(f"{opening}\n\n{TWO}", FOUR, 2).scores) is is_read
