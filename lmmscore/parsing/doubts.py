@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from lmmscore.parsing.captions import is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.notes import Note, flag_in
 from lmmscore.parsing.numbers import (
@@ -33,10 +32,13 @@ from lmmscore.parsing.remarks import (
     is_about_a_scale,
     is_alarming,
     is_doubtful,
+    is_final,
     is_harmless,
     is_innocent,
+    is_neutral,
     is_of_the_picture,
     is_total,
+    kind_of,
     lists_several,
     makes_up,
     may_be_unseen,

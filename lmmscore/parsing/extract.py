@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from lmmscore.parsing.captions import kind_of
 from lmmscore.parsing.json import json_values
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in
-from lmmscore.parsing.remarks import makes_up, sees_nothing, takes_back
+from lmmscore.parsing.remarks import kind_of, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.text import plain_text
 from lmmscore.parsing.verdict import Fault, FaultKind, Kind, Reading
 from lmmscore.scales import Factor, Scale

@@ -7,9 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lmmscore.parsing.captions import is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
-from lmmscore.parsing.remarks import heads_plainly
+from lmmscore.parsing.remarks import heads_plainly, is_neutral, kind_of
 from lmmscore.parsing.text import Plain, Span
 from lmmscore.parsing.verdict import LASTING, Kind
 

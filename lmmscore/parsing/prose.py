@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from lmmscore.parsing.captions import is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
     announces,
     gives,
+    is_final,
+    is_neutral,
+    kind_of,
     makes_up,
     opens_plainly,
     sees_nothing,

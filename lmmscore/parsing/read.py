@@ -14,9 +14,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from lmmscore.parsing.captions import kind_of
-from lmmscore.parsing.corrections import with_corrections, without_contradicted
-from lmmscore.parsing.decide import decide
+from lmmscore.parsing.decide import decide, with_corrections, without_contradicted
 from lmmscore.parsing.doubts import Voids, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
@@ -24,7 +22,7 @@ from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
-from lmmscore.parsing.remarks import sees_nothing
+from lmmscore.parsing.remarks import kind_of, sees_nothing
 from lmmscore.parsing.tables import ReplyTable, barred_tables, entries_of, tables_in
 from lmmscore.parsing.text import Span, drafts, joined, plain_text
 from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Kind, Mark, Reading, Said

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from lmmscore.parsing.captions import is_no_verdict
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import makes_up, sees_nothing
+from lmmscore.parsing.remarks import is_no_verdict, makes_up, sees_nothing
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
