@@ -104,6 +104,10 @@ class _Sentence:
     """The factors it names."""
 
     @property
+    def is_caption(self) -> bool:
+        return self.text.rstrip().endswith(":") and not self.images
+
+    @property
     def positions(self) -> set[int]:
         return {position for positions in self.images for position in positions}
 
@@ -173,47 +177,69 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     if sentence.place is _Place.BEHIND:
         return _doubted_behind(page, sentence)
 
+    alone = _meant(page, sentence)
+    if _is_undone(sentence):
+        return alone or _EVERY
+
+    if line.kind is not Kind.VERDICT or _is_left_alone(sentence):
+        return set()
+
+    in_section = page.n > 1 and line.positions is not None
+    if in_section or sentence.factors or sentence.images:
+        return alone if alone and not line.heads and doubts_one(sentence.text) else set()
+
+    if sentence.place is _Place.AHEAD:
+        return set() if _is_known_ahead(page, sentence) else _EVERY
+
+    return _EVERY if speaks_of_scores(sentence.text) else set()
+
+
+def _meant(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the one image a sentence ahead of scores or amid them means, or the two it may mean:
+    "The numbers repeat those of Image 1", under another image."""
     alone = _of_one(page, sentence)
     if alone and sentence.images:
-        # "The numbers repeat those of Image 1", under another image: it may be either.
         above = page.line_at(sentence.line.start - 1)
         alone |= {at for at in (above.positions if above else None) or () if at != UNKNOWN}
 
-    undone = sentence.place is _Place.AMID and (takes_back(sentence.text) or _swaps(sentence))
-    if (undone or makes_up(sentence.text)) and not explains(sentence.text):
-        return alone or _EVERY
+    return alone
 
-    if sentence.line.kind is not Kind.VERDICT:
-        return set()
 
-    caption = sentence.text.rstrip().endswith(":") and not sentence.images
-    if is_harmless(sentence.text) and (not caption or sentence.place is _Place.AMID):
-        return set()
+def _is_undone(sentence: _Sentence) -> bool:
+    """Tell whether a sentence says that scores are made up, or, amid them, takes some back."""
+    if explains(sentence.text):
+        return False
 
-    if _LABELLED.match(sentence.text):
-        return set()
+    amid = sentence.place is _Place.AMID
+    return makes_up(sentence.text) or (amid and (takes_back(sentence.text) or _swaps(sentence)))
 
-    if line.factors:
-        # Words of an entry that has no number.
-        return set()
 
-    in_section = page.n > 1 and sentence.line.positions is not None
-    if in_section or sentence.factors or sentence.images:
-        return alone if alone and not sentence.line.heads and doubts_one(sentence.text) else set()
+def _is_left_alone(sentence: _Sentence) -> bool:
+    """Tell whether a sentence is harmless where it stands, or no sentence: a label, an entry."""
+    # A caption ahead of scores must announce them; that it is harmless is not enough.
+    known = sentence.place is _Place.AMID or not sentence.is_caption
+    if known and is_harmless(sentence.text):
+        return True
 
-    if sentence.place is _Place.AHEAD:
-        title = sentence.line.heading and not caption
-        long = len(sentence.text.split()) > _LONGEST_CAPTION
-        known = announces(sentence.text) or explains(sentence.text)
-        known = known or (long and is_harmless(sentence.text))
-        known = known or is_of_the_picture(sentence.text)
-        if not caption and len(page.names.factors) <= _FEW:
-            # Reasons first, then the number.
-            known = known or is_innocent(sentence.text)
+    # Words of an entry that has no number are no remark.
+    return bool(_LABELLED.match(sentence.text) or sentence.line.factors)
 
-        return set() if title or known else _EVERY
 
-    return _EVERY if speaks_of_scores(sentence.text) else set()
+def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether what stands ahead of all scores is known to leave them what they are."""
+    text = sentence.text
+    if sentence.line.heading and not sentence.is_caption:
+        return True
+
+    if announces(text) or explains(text) or is_of_the_picture(text):
+        return True
+
+    if len(text.split()) > _LONGEST_CAPTION and is_harmless(text):
+        return True
+
+    # Reasons first, then the number.
+    few = len(page.names.factors) <= _FEW
+    return few and not sentence.is_caption and is_innocent(text)
 
 
 _LONGEST_CAPTION = 8
