@@ -78,7 +78,7 @@ def test_a_run_is_watched_from_start_to_end(chromium: Any, tmp_path: Path) -> No
     with watched(out) as link:
         port = int(re.search(r":(\d+)/", link)[1])  # type: ignore[index]
         page.goto(link)
-        says(page, "#trouble", "no run here")
+        says(page, "#trouble", "no such folder")
         run.start()
         assert judge.reached.wait(60)
         says(page, "#state", "running")
