@@ -303,12 +303,16 @@ table_format = click.option(
 )
 
 
+def _with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Add options to a command, in the order in which its help lists them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def plot_options(command: Command) -> Command:
     """Add what every command that writes figures takes."""
-    for option in reversed(_PLOT_OPTIONS):
-        command = option(command)
-
-    return command
+    return _with_options(command, _PLOT_OPTIONS)
 
 
 _PLOT_OPTIONS = [
@@ -339,9 +343,7 @@ PLOT_GROUP = ("plots", "plot-format", "plot-width")
 
 def panel_options(command: Command) -> Command:
     """Add what every command takes that treats several judges as one."""
-    for option in reversed(_PANEL_OPTIONS):
-        command = option(command)
-    return command
+    return _with_options(command, _PANEL_OPTIONS)
 
 
 _PANEL_OPTIONS = [
@@ -367,9 +369,7 @@ PANEL_GROUP = ("panel", "panel-scores", "families")
 
 def score_columns(command: Command) -> Command:
     """Add what every command takes that reads other tools' score files."""
-    for option in reversed(_SCORE_COLUMNS):
-        command = option(command)
-    return command
+    return _with_options(command, _SCORE_COLUMNS)
 
 
 _SCORE_COLUMNS = [

@@ -119,13 +119,13 @@ def voids(
     images: set[int] = set()
     asked = {factor.scale.high for factor in page.names.factors}
     for note in notes:
-        if note.states_another_scale(asked):
-            return Voids(all=_because(f"{note.key}: {note.text}"))
+        whole = note.states_another_scale(asked)
+        if not whole and not note.casts_doubt():
+            continue
 
-        if note.casts_doubt() and note.image is not None and page.n > 1:
-            images.add(note.image)
-        elif note.casts_doubt():
+        if whole or note.image is None or page.n == 1:
             return Voids(all=_because(f"{note.key}: {note.text}"))
+        images.add(note.image)
 
     before = 0
     by_order = any(each.by_order for each in said)
@@ -133,7 +133,7 @@ def voids(
     for sentence in _sentences(page, entries, said):
         whole = by_order and _REORDERED.search(sentence.text) is not None
         whole = whole or _ALIAS.search(sentence.text) is not None
-        whole = whole or _states_another_scale(page, sentence)
+        whole = whole or _states_another_scale(sentence, asked)
         doubted: set[int] = set()
         if not whole:
             doubted = _doubted(page, sentence)
@@ -178,7 +178,7 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
         return _doubted_behind(page, sentence)
 
     alone = _meant(page, sentence)
-    if _is_undone(sentence):
+    if _says_they_are_none(sentence):
         return alone or _EVERY
 
     if line.kind is not Kind.VERDICT or _is_left_alone(sentence):
@@ -205,7 +205,7 @@ def _meant(page: Page, sentence: _Sentence) -> set[int]:
     return alone
 
 
-def _is_undone(sentence: _Sentence) -> bool:
+def _says_they_are_none(sentence: _Sentence) -> bool:
     """Tell whether a sentence says that scores are made up, or, amid them, takes some back."""
     if explains(sentence.text):
         return False
@@ -478,14 +478,13 @@ def _paragraphs_behind(page: Page, entries: Sequence[bool], first: int, last: in
 _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 
-def _states_another_scale(page: Page, sentence: _Sentence) -> bool:
+def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
     line, text = sentence.line, sentence.text
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(text) > 300 or is_total(text):
         return False
 
     tops = stated_tops(text) | {Fraction(top) for top in _FROM_TO.findall(text)}
-    asked = {factor.scale.high for factor in page.names.factors}
     if tops and not tops & asked:
         return True
 
@@ -554,8 +553,8 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if line.kind is not Kind.VERDICT or page.in_table(line) or not any(map(str.isalpha, words)):
             continue
 
-        explains = index > 0 and entries[index - 1] and _goes_on(page, line)
-        if explains or not _may_head(line, words):
+        explained = index > 0 and entries[index - 1] and _goes_on(page, line)
+        if explained or not _may_head(line, words):
             continue
 
         if kind_of(words) not in {None, Kind.VERDICT}:

@@ -32,9 +32,13 @@ class Note:
     key: str
     text: str
 
+    @property
+    def _words(self) -> set[str]:
+        return set(self.key.lower().split())
+
     def casts_doubt(self) -> bool:
         """Tell whether the scores it stands beside may be none."""
-        words = set(self.key.lower().split())
+        words = self._words
         value = " ".join(self.text.lower().split())
         if not words:
             return value not in _YES | _NO and _voids(self.text)
@@ -79,10 +83,10 @@ class Note:
 
     def states_another_scale(self, asked: Set[Fraction]) -> bool:
         """Tell whether it names the top of a scale, and none that was asked for."""
-        if not set(self.key.lower().split()) & _SCALES:
+        if not self._words & _SCALES:
             return False
         tops = stated_tops(f"{self.key} {self.text}") | stated_tops(self.text)
-        if set(self.key.lower().split()) & _TOPS and _NUMBER.fullmatch(self.text.strip()):
+        if self._words & _TOPS and _NUMBER.fullmatch(self.text.strip()):
             tops.add(Fraction(self.text.strip(" %")))
 
         return bool(tops) and not tops & asked
@@ -119,10 +123,9 @@ _FREE = frozenset(
 )
 """Keys under which anything may stand."""
 _NAMES = frozenset(
-    """name label title id index number no file filename path task category instruction
-    instructions prompt question best worst winner preferred better weakest strongest date time
-    timestamp created version schema seed language lang locale image images edit edits picture
-    option candidate method turn step item session run type kind dialog object role url""".split()
+    """number no better date time timestamp created version schema seed language lang locale
+    image images edit edits picture option candidate method turn step item session run type
+    kind dialog object role url""".split()
 )
 _QUANTITIES = frozenset(
     """rank ranking ranks order total overall sum average mean confidence weight weights tokens

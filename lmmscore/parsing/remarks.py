@@ -332,7 +332,6 @@ def cannot_tell(justification: str) -> bool:
 
 
 _NOT_TOLD = rule("NOT", "UNREAL", "BROKEN")
-_SCORES = any_of("SCORE", "LAYOUT", "THIS")
 _ANSWERED = rule("(?<!SELF) ANSWER")
 _CONTENT = any_of("CONTENT")
 _UNREAL = any_of("UNREAL")
@@ -359,7 +358,7 @@ def _is_made_up(sentence: str) -> bool:
     if _MADE_UP.search(row):
         return True
 
-    return bool(_UNREAL.intersection(row) and _SCORES.intersection(row)) and not shows(row)
+    return bool(_UNREAL.intersection(row) and _TOPIC.intersection(row)) and not shows(row)
 
 
 _UNDONE = rule(
@@ -453,7 +452,9 @@ _QUANTITY = any_of("QUANTITY")
 _BOUND = any_of("BOUND")
 _NUMBER = any_of("NUMBER")
 _HOW = any_of("JUDGE", "SEE")
-_TOPIC = any_of("SCORE", "LAYOUT", "THIS")
+_NAMED_SCORES = any_of("SCORE", "LAYOUT")
+_TOPIC = _NAMED_SCORES | any_of("THIS")
+_LIMITS = any_of("BOUND", "UNREAL", "CONTENT")
 
 
 def is_doubtful(words: str) -> bool:
@@ -628,14 +629,13 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 def speaks_of_scores(sentence: str) -> bool:
     """Tell whether a sentence speaks of the scores, the list or the table."""
-    return bool(any_of("SCORE", "LAYOUT").intersection(row_of(sentence)))
+    return bool(_NAMED_SCORES.intersection(row_of(sentence)))
 
 
 def sets_bounds(caption: str) -> bool:
     """Tell whether a caption heads what scores may be, not what they are: "Minimum scores:"."""
     row = row_of(caption)
-    bounds = any_of("BOUND", "UNREAL", "CONTENT").intersection(row)
-    return bool(bounds) and not any_of("NUMBER").intersection(row)
+    return bool(_LIMITS.intersection(row)) and not _NUMBER.intersection(row)
 
 
 def is_total(sentence: str) -> bool:

@@ -66,7 +66,7 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
         rows.append(tuple(cells))
 
     return Grid(
-        title=title(table),
+        title=title_of(table),
         columns=tuple(columns),
         rows=tuple(rows),
         keys=tuple(keys),
@@ -78,8 +78,8 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     )
 
 
-def title(table: BoardTable) -> str:
-    """Return the heading of a table."""
+def title_of(table: BoardTable) -> str:
+    """Return the heading of a table: its task category and its factor."""
     everywhere = ", ".join(table.among) or "All task categories"
     place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
@@ -112,7 +112,7 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
     methods = _by_standing(tables)
     columns, groups, blocks = ["Method"], [("", 1)], []
     for table in tables:
-        groups.append((title(table), 2))
+        groups.append((title_of(table), 2))
         columns += ["Mean ± std", "Rank"]
         blocks.append(_block(table, methods, decimals))
 
@@ -120,8 +120,10 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
         (Cell(method), *(cell for block in blocks for cell in block[k]))
         for k, method in enumerate(methods)
     ]
-    counts = ", ".join(f"{title(table)} {max(row.items for row in table.rows)}" for table in tables)
-    warnings = [f"{title(table)}: {text}" for table in tables for text in table.warnings]
+    counts = ", ".join(
+        f"{title_of(table)} {max(row.items for row in table.rows)}" for table in tables
+    )
+    warnings = [f"{title_of(table)}: {text}" for table in tables for text in table.warnings]
     return Grid(
         title="Task categories side by side",
         columns=tuple(columns),
@@ -202,7 +204,11 @@ def difference_grid(table: BoardTable, decimals: int) -> Grid:
     )
     below = () if rows else ("Fewer than two methods with scores: no differences.",)
     return Grid(
-        f"Differences: {title(table)}", columns, rows, below=below, text_columns=frozenset({0, 1})
+        f"Differences: {title_of(table)}",
+        columns,
+        rows,
+        below=below,
+        text_columns=frozenset({0, 1}),
     )
 
 
@@ -219,7 +225,7 @@ def win_rate_grid(table: BoardTable) -> Grid:
     )
     caption = "Items on which the method of the row scored higher than that of the column."
     return Grid(
-        f"Wins: {title(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0})
+        f"Wins: {title_of(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0})
     )
 
 
@@ -622,12 +628,6 @@ def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
     task = None if table.task is None else names.task(table.task)
     among = tuple(names.task(name) for name in table.among)
     return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
-
-
-def title_of(table: BoardTable) -> str:
-    """Return the heading of a table: its task category and its factor."""
-    place = ", ".join(table.among) or "All task categories" if table.task is None else table.task
-    return place if table.factor == OVERALL else f"{place}: {table.factor}"
 
 
 def labelled(grid: Grid) -> Grid:

@@ -203,16 +203,20 @@ def folder_run(bench: Path, out: Path, box: Path, *more: str) -> Result:
     return CliRunner().invoke(command, [*words, "--batch", "--batch-dir", str(box), *more])
 
 
-def test_a_failure_that_is_seen_three_times_has_happened_once(
-    tmp_path: Path, make_benchmark: Maker
-) -> None:
-    """While answers come in, a line that failed is read at each look; it is still sent again."""
-    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+def _play_three_waves(bench: Path, out: Path, box: Path) -> None:
+    """Send three waves into a folder, and answer each."""
     for _ in range(3):
         folder_run(bench, out, box)
         for path in box.glob("wave-*.jsonl"):
             _answer_file(path)
 
+
+def test_a_failure_that_is_seen_three_times_has_happened_once(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """While answers come in, a line that failed is read at each look; it is still sent again."""
+    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+    _play_three_waves(bench, out, box)
     # The third wave is the first with a question for each of the three items.
     (wave,) = box.glob("wave-3-*[0-9a-f].jsonl")
     answers = wave.with_suffix(".out.jsonl")
@@ -233,11 +237,7 @@ def test_a_folder_is_cancelled_with_what_is_answered_kept(
 ) -> None:
     """Only what waits is counted as cancelled."""
     bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
-    for _ in range(3):
-        folder_run(bench, out, box)
-        for path in box.glob("wave-*.jsonl"):
-            _answer_file(path)
-
+    _play_three_waves(bench, out, box)
     (answers,) = box.glob("wave-3-*.out.jsonl")
     answers.write_text(answers.read_text().splitlines(keepends=True)[0])
     assert folder_run(bench, out, box, "--cancel").exit_code == 0
