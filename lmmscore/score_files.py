@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import os
 import re
@@ -21,13 +20,16 @@ from lmmscore.tables import (
     SUFFIXES,
     Table,
     factor_columns,
+    is_excel,
     is_number,
     number,
     number_list,
+    parse_json,
     read_tables,
     split_field,
     text,
 )
+from lmmscore.yaml_files import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -634,11 +636,7 @@ def read_score_folder(root: Path) -> FolderScores:
 
 def _load(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file. Raises FileProblem."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileProblem(f"{file}: cannot be read as JSON ({error})") from error
-
+    data = parse_json(read_text(file), file)
     if not isinstance(data, dict):
         raise FileProblem(f"{file}: an object of items is expected, not a {type(data).__name__}")
     return data
@@ -802,7 +800,7 @@ def scores_in(
 def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[Edit]:
     """Return the edits of a file; of an Excel file `field` names a sheet."""
     sheet = ""
-    if path.suffix.lower() == ".xlsx":
+    if is_excel(path):
         sheet, field = field, ""
 
     reader = Reader(field, layout, notes)

@@ -186,7 +186,7 @@ def read_comparisons(path: Path) -> list[Comparison]:
     """Return the comparisons of a pairs.csv. Raises FileProblem naming the line at fault."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
+            reader = csv.DictReader(file, strict=True)
             _refuse_without_columns(reader.fieldnames or (), path)
             return [_row(row, f"{path}:{reader.line_num}") for row in reader]
     except FileNotFoundError as error:

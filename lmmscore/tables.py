@@ -78,6 +78,11 @@ def split_field(spec: str) -> tuple[Path, str]:
     return Path(path), field
 
 
+def is_excel(path: Path) -> bool:
+    """Tell whether a file may have several sheets."""
+    return path.suffix.lower() in {".xlsx", ".xlsm"}
+
+
 def read_tables(path: Path, sheet: str = "") -> list[Table]:
     """Return the table of a file; of an Excel file those of all its filled sheets,
     or of the one named."""
@@ -91,7 +96,7 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
         )
 
     with _reading(path):
-        if suffix in {".xlsx", ".xlsm"}:
+        if is_excel(path):
             return _read_excel(path, sheet)
 
         return [_READERS.get(suffix, _read_text)(path)]
@@ -104,7 +109,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except (OSError, csv.Error, RecursionError) as error:
+    except (OSError, RecursionError) as error:
         raise FileProblem(f"{path}: cannot be read ({error})") from error
 
 
@@ -129,11 +134,18 @@ def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     header = text.split("\n", 1)[0]
     # The header has no commas in its cells, as a row of text may.
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    # Strict: a quotation mark that is never closed would swallow the rows after it.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, lines = [], []
-    for row in reader:
-        rows.append([cell.strip() for cell in row])
-        lines.append(reader.line_num)
+    try:
+        for row in reader:
+            rows.append([cell.strip() for cell in row])
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise FileProblem(
+            f"{path}:{reader.line_num}: {error}; close every quotation mark, and double one "
+            "that stands inside a quoted cell"
+        ) from error
 
     return rows, lines, delimiter
 
@@ -144,7 +156,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
     Merged cells are filled downwards. A text file is one sheet without a name.
     """
     with _reading(path):
-        if path.suffix.lower() not in {".xlsx", ".xlsm"}:
+        if not is_excel(path):
             return {"": [row for row in _text_cells(path)[0] if any(row)]}
 
         # Not read-only: openpyxl knows merged cells only of books that are read as a whole.
@@ -297,27 +309,43 @@ def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
     found = []
     for line, piece in enumerate(text.split("\n"), 1):
         if piece.strip():
-            try:
-                found.append((line, json.loads(piece)))
-            except json.JSONDecodeError as error:
-                raise FileProblem(
-                    f"{path}:{line}: not JSON ({error.msg}, column {error.colno})"
-                ) from error
+            found.append((line, parse_json(piece, path, line)))
 
     return found
 
 
 def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
     """Return the entries of a JSON list, numbered from 1: their lines are not known."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileProblem(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
-
+    data = parse_json(text, path)
     if not isinstance(data, list):
         raise FileProblem(f"{path}: a list of objects is expected, not a {type(data).__name__}")
 
     return list(enumerate(data, 1))
+
+
+def parse_json(text: str, path: Path, line: int | None = None) -> Any:
+    """Return what the text of a file holds, or one line of it. Raises FileProblem."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise FileProblem(
+            f"{path}:{line or error.lineno}: not JSON ({error.msg}, column {error.colno})"
+        ) from error
+    except ValueError as error:
+        raise FileProblem(f"{path}:{line}: {error}" if line else f"{path}: {error}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for a key that stands twice: Python would keep the
+    last and drop the other score without a word."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"an object has the key {key!r} twice; keep one")
+
+        found[key] = value
+
+    return found
 
 
 def text(cell: Any) -> str:

@@ -232,10 +232,14 @@ def _from_table(text: str) -> Speech:
         return []
 
     said: Speech = []
-    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    for row in table:
-        told = {str(key).strip().lower(): value for key, value in row.items()}
-        said += _message(told)
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in table:
+            told = {str(key).strip().lower(): value for key, value in row.items()}
+            said += _message(told)
+    except csv.Error:
+        # A quotation mark that is not closed would run one speaker's words into another's.
+        return []
 
     return said if _both_speak(said) else []
 

@@ -299,3 +299,37 @@ def test_a_file_that_is_broken_is_named(tmp_path: Path, name: str, data: bytes, 
     with pytest.raises(FileProblem) as caught:
         read_score_file(str(tmp_path / name))
     assert str(caught.value).startswith(str(tmp_path / name)) and said in str(caught.value)
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
+    """The rows between two stray quotation marks would be one long comment, their scores gone."""
+    path = csv_file(tmp_path / "s.csv", 'item,q,comment\n1,5,"fine\n2,6,"fine"\n3,7,\n')
+    with pytest.raises(FileProblem, match=r"s\.csv:3: .*close every quotation mark"):
+        read_score_file(path)
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.jsonl"])
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, name: str) -> None:
+    """Of two scores under one key, JSON readers take the last: which one counts is not known."""
+    line = '{"item": "1", "q": 7, "q": 3}\n'
+    (tmp_path / name).write_text(f"[{line}]" if name == "s.json" else line, encoding="utf-8")
+    with pytest.raises(FileProblem, match="an object has the key 'q' twice"):
+        read_score_file(str(tmp_path / name))
+
+
+def test_an_item_twice_in_a_folder_of_scores_is_refused(tmp_path: Path) -> None:
+    """VIEScore's files are objects of items; the second entry of an item would hide the first."""
+    file = tmp_path / "task" / "method" / "SC.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"1": {"score": [7]}, "1": {"score": [3]}}', encoding="utf-8")
+    with pytest.raises(FileProblem, match=r"SC\.json: an object has the key '1' twice"):
+        scores_in(str(tmp_path))
+
+
+def test_a_sheet_of_a_workbook_with_macros_can_be_named(tmp_path: Path) -> None:
+    """FILE.xlsm:SHEET names a sheet, as FILE.xlsx:SHEET does."""
+    path = Path(
+        book(tmp_path / "s.xlsx", one=[["item", "q"], ["1", 5]], two=[["item", "q"], [2, 6]])
+    )
+    path = path.rename(tmp_path / "s.xlsm")
+    assert {score.item for score in scores_in(f"{path}:two")} == {"2"}

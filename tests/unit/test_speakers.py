@@ -189,3 +189,9 @@ def test_a_table_that_repeats_the_sub_scores_states_no_overall():
     )
     assert read_overall(text, 1) == {}
     assert read_overall(text.replace("S_real", "S_all"), 1) == {1: 6}
+
+
+@pytest.mark.parametrize("said", ['"not closed', "x" * 200_000])
+def test_a_table_whose_cells_cannot_be_told_apart_is_not_recognised(said: str) -> None:
+    """A stray quotation mark would run one speaker's words into another's."""
+    assert spoken_in(f"role,content\nuser,hello\nassistant,{said}\n") == []
