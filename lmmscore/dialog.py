@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path, PurePosixPath
@@ -45,7 +44,6 @@ from lmmscore.scales import (
     faults_of,
     formula,
     parts_of,
-    weights_of,
 )
 from lmmscore.yaml_files import (
     Place,
@@ -143,11 +141,6 @@ class Dialog(StrictModel):
     def name(self) -> str:
         """The dialog's name."""
         return self.dialog
-
-    @cached_property
-    def weights(self) -> dict[str, Fraction]:
-        """The weight of every factor; 0 where it has none."""
-        return weights_of(self.factors)
 
     @cached_property
     def digest(self) -> str:

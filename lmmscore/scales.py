@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from lmmscore.errors import DialogError, LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.yaml_files import StrictModel
 
 # --------------------------------------------------------------------------------------------------
@@ -199,24 +199,6 @@ class Factor(StrictModel):
         )
 
 
-def weights_of(
-    factors: Sequence[Factor], given: Mapping[str, Fraction] | None = None
-) -> dict[str, Fraction]:
-    """Return the weight of every factor: those given instead of the dialog's own, the rest 0."""
-    if given is None:
-        return {factor.key: Fraction(factor.weight or 0) for factor in factors}
-
-    known = [factor.key for factor in factors]
-
-    for key in given:
-        if key not in known:
-            raise DialogError(
-                f"no factor {key!r} to weigh{nearest(key, known)}; there are: {', '.join(known)}"
-            )
-
-    return {key: given.get(key, Fraction(0)) for key in known}
-
-
 def show(number: Fraction) -> str:
     """Return the number as it is usually written: `7`, `6.5`;
     at full float precision where it has no short form."""
@@ -258,12 +240,10 @@ Ends = tuple[Fraction, Fraction]
 _LISTED = ("mean", "min", "max", "geometric", "product")
 
 
-class _RuleModel(StrictModel):
-    model_config = ConfigDict(populate_by_name=True)
-
-
-class Bounds(_RuleModel):
+class Bounds(StrictModel):
     """A condition on a number. A bare number means `is`."""
+
+    model_config = ConfigDict(populate_by_name=True)
 
     at_most: Exact | None = Field(None, description="This or less.")
     at_least: Exact | None = Field(None, description="This or more.")
@@ -294,7 +274,7 @@ class Bounds(_RuleModel):
         return not any(failed)
 
 
-class Adjustment(_RuleModel):
+class Adjustment(StrictModel):
     """What is done to a rule's value where some factors have certain scores."""
 
     where: dict[str, Bounds] = Field(
@@ -323,7 +303,7 @@ class Adjustment(_RuleModel):
         )
 
 
-class Rule(_RuleModel):
+class Rule(StrictModel):
     """One operation over factors and other rules; what is left out does not count."""
 
     mean: tuple[Operand, ...] | None = Field(None, min_length=1, description="The arithmetic mean.")
@@ -667,18 +647,6 @@ def _plain_ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
         _applied(rule.operation, [end[0] for end in ends]),
         _applied(rule.operation, [end[1] for end in ends]),
     )
-
-
-def overall(
-    rule: Overall,
-    factors: Sequence[Factor],
-    scores: Mapping[str, Fraction],
-    weights: Mapping[str, Fraction],
-) -> Fraction | None:
-    """Return the overall score of one edit, exactly; None where there is none."""
-    parts = [replace(part, weight=weights.get(part.name)) for part in parts_of(factors)]
-    found = formula(rule, parts)
-    return None if found is None else found.value(scores)
 
 
 def geometric_mean(scores: Sequence[Fraction]) -> Fraction:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from lmmscore.errors import FileProblem, counted, nearest
 from lmmscore.records import OVERALL, Outcome, Score
-from lmmscore.scales import geometric_mean, overall, weights_of
+from lmmscore.scales import geometric_mean
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import (
     SUFFIXES,
@@ -999,11 +999,11 @@ def _overall(
         return None, missing
 
     scores = {factor: score for factor, (score, _) in read.items() if score is not None}
-    if dialog is None or dialog.overall == "none":
-        mean = sum(scores.values(), Fraction(0)) / len(scores)
-        return mean, f"{MEAN_OF} {len(scores)} factors" if len(scores) > 1 else ""
+    if dialog is not None and dialog.formula is not None:
+        return dialog.formula.value(scores), ""
 
-    return overall(dialog.overall, dialog.factors, scores, weights_of(dialog.factors)), ""
+    mean = sum(scores.values(), Fraction(0)) / len(scores)
+    return mean, f"{MEAN_OF} {len(scores)} factors" if len(scores) > 1 else ""
 
 
 def judge_name(spec: str) -> str:

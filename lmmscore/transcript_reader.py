@@ -25,7 +25,7 @@ from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
 from lmmscore.run_folder import TRANSCRIPTS, Circumstances, Manifest, Run
 from lmmscore.run_writer import RunWriter
-from lmmscore.scales import Factor, Overall, Scale, overall, weights_of
+from lmmscore.scales import Factor, Overall, Scale, formula, parts_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
 from lmmscore.session import Done, Exchange, Played, Question, Session, Shown
 from lmmscore.transcripts import Transcript, load_transcript
@@ -145,13 +145,14 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
         )
 
     factors, rule = _protocol(transcript, dialog)
+    total_of = formula(rule, parts_of(factors))
     where, reading = _scoring(transcript, factors, n)
     stated = _stated(transcript, where, n)
     edits = []
     for position, method in enumerate(transcript.methods, 1):
         found = ((factor.key, reading.scores.get((position, factor.key))) for factor in factors)
         scores = {key: score for key, score in found if score is not None}
-        total = overall(rule, factors, scores, weights_of(factors))
+        total = None if total_of is None else total_of.value(scores)
         faults = [str(fault) for fault in reading.faults_of(position)]
         reason = "" if total is not None else "; ".join(faults) or "no score was found"
         edits.append(ReplayedEdit(position, method, scores, total, stated.get(position), reason))

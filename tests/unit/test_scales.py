@@ -6,7 +6,11 @@ from itertools import product
 import pytest
 
 from lmmscore.dialog import load_dialog
-from lmmscore.scales import Scale, geometric_mean, overall, show, weights_of
+from lmmscore.errors import LmmscoreError
+from lmmscore.leaderboard.board import reweigh
+from lmmscore.records import Outcome, Score
+from lmmscore.scales import Scale, formula, geometric_mean, parts_of, show
+from lmmscore.scores import frame_of
 
 
 @pytest.mark.parametrize(
@@ -35,12 +39,10 @@ def test_a_scale_must_be_given_in_one_way(data: object) -> None:
 
 def test_equal_sums_tie() -> None:
     """Over all integer scores the overall takes its 91 values, not the 256 that floats make of them."""
-    factors = load_dialog("lmm-score").factors
-    weights = weights_of(factors)
+    weighted = load_dialog("lmm-score").formula
+    assert weighted is not None
     totals = {
-        overall(
-            "weighted", factors, dict(zip(weights, map(Fraction, scores), strict=True)), weights
-        )
+        weighted.value(dict(zip(weighted.needs, map(Fraction, scores), strict=True)))
         for scores in product(range(1, 11), repeat=4)
     }
     assert len(totals) == 91
@@ -57,19 +59,19 @@ def test_equal_sums_tie() -> None:
 
 def test_the_published_overalls() -> None:
     """0.4·acc + 0.3·pre + 0.2·qua + 0.1·real, as printed."""
-    factors = load_dialog("lmm-score").factors
-    weights = weights_of(factors)
+    weighted = load_dialog("lmm-score").formula
     scores = dict(zip(("acc", "pre", "qua", "real"), map(Fraction, (6, 10, 7, 6)), strict=True))
-    total = overall("weighted", factors, scores, weights)
+    assert weighted is not None
+    total = weighted.value(scores)
     assert total == Fraction("7.4")
     assert show(total) == "7.4"
 
 
 def test_no_overall_without_every_factor() -> None:
     """The overall is never a mean over the factors that happened to be read."""
-    factors = load_dialog("lmm-score").factors
-    assert overall("weighted", factors, {"acc": Fraction(6)}, weights_of(factors)) is None
-    assert overall("mean", factors, {"acc": Fraction(6)}, weights_of(factors)) is None
+    parts = parts_of(load_dialog("lmm-score").factors)
+    for rule in (formula("weighted", parts), formula("mean", parts)):
+        assert rule is not None and rule.value({"acc": Fraction(6)}) is None
 
 
 def test_geometric_mean_is_exact_where_the_root_is() -> None:
@@ -82,5 +84,7 @@ def test_geometric_mean_is_exact_where_the_root_is() -> None:
 
 def test_unknown_weight_names_the_nearest_factor() -> None:
     """A mistyped factor in --weights is answered with the one that was meant."""
-    with pytest.raises(Exception, match="did you mean real"):
-        weights_of(load_dialog("lmm-score").factors, {"reel": Fraction(1)})
+    place = ("1", "t", "A", 1, 1)
+    scores = frame_of(Score(*place, key, Fraction(5), Outcome.SCORED) for key in ("acc", "real"))
+    with pytest.raises(LmmscoreError, match="did you mean real"):
+        reweigh(scores, {"reel": 1.0})
