@@ -203,7 +203,8 @@ class Session:
             return self.end(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
 
         if turn.read == "overall":
-            stated = read_overall(reply.text, len(self.order))
+            symbol = self.dialog.overall_symbol
+            stated = read_overall(reply.text, len(self.order), symbol)
             return self._after(step, stated=stated)
 
         return self._after(step)

@@ -323,15 +323,17 @@ _OVERALL_COLUMN = re.compile(
 _MORE_NUMBERS = re.compile(r"[ ]*[,;][ ]*[0-9]")
 
 
-def read_overall(text: str, n: int) -> dict[int, Fraction]:
+def read_overall(text: str, n: int, symbol: str = _OVERALL.symbol) -> dict[int, Fraction]:
     """Return the overall score the reply states for each image, as far as it does so plainly.
 
     By its name (`S_all: 6.1`, a column, a JSON key), else as the result of a sum (`… = 6.1`), else
-    as the only number given (`Image 1: 6.1`). Of several, the last.
+    as the only number given (`Image 1: 6.1`). Of several, the last. `symbol` is what the dialog
+    calls it in place of `S_all`.
     """
     text = _OUT_OF.sub(r"\1 ", text)
+    overall = _OVERALL.model_copy(update={"symbol": symbol})
     # What is only compared need not be doubted, which is half the work.
-    contents = Contents(text, names_of((_OVERALL,), n), doubted=False)
+    contents = Contents(text, names_of((overall,), n), doubted=False)
     page = contents.page
     stated = dict(_by_sums(page)) or dict(_in_last_column(page))
     for each in sorted(contents.said, key=lambda each: each.mark.span):

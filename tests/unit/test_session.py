@@ -23,13 +23,17 @@ Maker = Callable[..., Path]
 
 
 def played(
-    tmp_path: Path, root: Path, answer: Answer, methods: tuple[str, ...] = ("alpha", "beta")
+    tmp_path: Path,
+    root: Path,
+    answer: Answer,
+    methods: tuple[str, ...] = ("alpha", "beta"),
+    dialog: Dialog | None = None,
 ) -> tuple[Played, ScriptedJudge]:
     """Play lmm-score about the first item of a benchmark with a scripted judge."""
     item = load_benchmark(root).items[0]
     judge = ScriptedJudge(answer)
     with Ledger(tmp_path / "session.sqlite") as ledger:
-        session = Session(load_dialog("lmm-score"), item, 1, methods)
+        session = Session(dialog or load_dialog("lmm-score"), item, 1, methods)
         return asyncio.run(play(session, Recorded(judge, ledger), Pictures(Recipe()))), judge
 
 
@@ -202,6 +206,24 @@ def test_slips_of_arithmetic_are_counted_and_not_used(
         (position, float(exact), float(stated)) for position, exact, stated in slips(result)
     ] == [(2, 6.8, 9.9)]
     assert [float(row.score or 0) for row in overalls(result)] == [6.1, 6.8]
+
+
+def test_the_overall_goes_by_the_symbol_of_the_dialog(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`overall_symbol` says what the judge's own overall is called in its replies."""
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        if "0.4 S_acc" in conversation.message.text:
+            return '{"image_1": {"Q": 6.1, "S_acc": 6}, "image_2": {"Q": 9.9, "S_acc": 6}}'
+        if "Now give" in conversation.message.text:
+            return bulleted([(6, 7, 5, 6), (6, 8, 7, 6)])
+        return "I see."
+
+    dialog = load_dialog("lmm-score").model_copy(update={"overall_symbol": "Q"})
+    result, _ = played(tmp_path, make_benchmark(), answer, dialog=dialog)
+    assert [position for position, _, _ in slips(result)] == [2]
 
 
 def test_a_broken_picture_fails_its_session_with_the_path(
