@@ -30,7 +30,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import chain, islice
@@ -270,7 +270,7 @@ class Ledger:
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
         """Append an exchange of which only the envelope was kept, as `record` does."""
         done: Future[Reply] = Future()
-        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
         return done
 
     def recorded(
@@ -282,7 +282,7 @@ class Ledger:
         """
         envelope = Envelope.of(asker, conversation, repeat)
         done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
         return done
 
     def claim(self, *keys: str) -> set[str]:
@@ -307,18 +307,20 @@ class Ledger:
     def last_repeat(self, asker: Asker) -> int:
         """Return the highest repeat that has an answer, whatever was asked; 0 where nothing was."""
         sql = "SELECT max(repeat) FROM exchange WHERE judge = ? AND parameters = ?"
-        row = self._one(sql, (asker.judge, asker.parameters))
-        return int(row[0] or 0) if row else 0
+        return int(self._figure(sql, (asker.judge, asker.parameters)))
 
     def count(self) -> int:
         """Return how many exchanges are recorded."""
-        row = self._one("SELECT count(*) FROM exchange", ())
-        return int(row[0]) if row else 0
+        return int(self._figure("SELECT count(*) FROM exchange"))
 
     def cost_usd(self) -> float:
         """Return what all recorded exchanges cost together, as far as a price was known."""
-        row = self._one("SELECT total(cost_usd) FROM exchange", ())
-        return float(row[0]) if row else 0.0
+        return self._figure("SELECT total(cost_usd) FROM exchange")
+
+    def _figure(self, sql: str, values: tuple[Any, ...] = ()) -> float:
+        """Return the one figure of an aggregate; 0 where SQLite has none."""
+        row = self._one(sql, values)
+        return (row and row[0]) or 0
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> Row | None:
         rows = self._all(sql, values)
@@ -336,7 +338,8 @@ class Ledger:
         try:
             connection = _connect(self.path, read_only=False)
         except LedgerError as error:
-            self._fail_everything(error)
+            while (batch := _gather(self._pending)) is not None:
+                _tell(batch, error)
             return
 
         with contextlib.closing(connection):
@@ -363,31 +366,29 @@ class Ledger:
 
         _tell(batch, standing)
 
-    def _fail_everything(self, error: LedgerError) -> None:
-        while (batch := _gather(self._pending)) is not None:
-            _tell(batch, error)
 
-
+@dataclass(frozen=True, slots=True)
 class _PendingExchange:
     """An exchange on its way into the file, and who waits for it to be there."""
 
-    def __init__(
-        self,
-        asker: Asker,
-        envelope: Envelope,
-        reply: Reply,
-        done: Future[Reply] | asyncio.Future[Reply],
-    ) -> None:
-        self.key = envelope.key
-        self.reply = reply
-        self.done = done
-        self.row = (
-            *(self.key, asker.judge, asker.parameters, envelope.repeat),
-            *(envelope.before, envelope.conversation),
-            *(envelope.question, json.dumps(envelope.images)),
-            *_reply_cells(reply),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+    row: Row
+    reply: Reply
+    done: Future[Reply] | asyncio.Future[Reply]
+
+    @property
+    def key(self) -> str:
+        return str(self.row[0])
+
+
+def _row(asker: Asker, envelope: Envelope, reply: Reply) -> Row:
+    """Return an exchange, recorded now, as the columns of the ledger."""
+    return (
+        *(envelope.key, asker.judge, asker.parameters, envelope.repeat),
+        *(envelope.before, envelope.conversation),
+        *(envelope.question, json.dumps(envelope.images)),
+        *_reply_cells(reply),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
 
 
 def _insert(connection: sqlite3.Connection, batch: list[_PendingExchange]) -> list[Reply]:
@@ -498,8 +499,18 @@ def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_Pendin
 
 def _reply(row: Sequence[Any]) -> Reply:
     text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
-    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
-    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
+    return Reply(
+        text,
+        finish,
+        refusal,
+        reasoning,
+        model,
+        fingerprint,
+        request_id,
+        usage=Usage(*usage),
+        cost_usd=cost,
+        also=also,
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -571,7 +582,19 @@ class Claims:
         return taken
 
     def _take_one(self, key: str) -> bool:
-        return self._take(key) or (self._forget_the_dead(key) and self._take(key))
+        """Claim a question; also one whose holder has died, whose claims all go."""
+        if self._take(key):
+            return True
+
+        sql = "SELECT owner FROM claim WHERE key = ?"
+        holder = self._connection.execute(sql, (key,)).fetchone()
+        if holder is not None and not _has_died(holder[0]):
+            return False
+
+        if holder is not None:
+            self._connection.execute("DELETE FROM claim WHERE owner = ?", holder)
+
+        return self._take(key)
 
     def _take(self, *keys: str) -> bool:
         """Claim all of them, in one transaction; False where there is one that cannot be had."""
@@ -579,18 +602,6 @@ class Claims:
         rows = [value for key in keys for value in (key, self._owner, now + self._lease_s)]
         sql = _TAKE.format(rows=", ".join(["(?, ?, ?)"] * len(keys)))
         return self._connection.execute(sql, (*rows, now)).rowcount == len(keys)
-
-    def _forget_the_dead(self, key: str) -> bool:
-        """Remove all claims of whoever holds this one; False if it may still live."""
-        sql = "SELECT owner FROM claim WHERE key = ?"
-        row = self._connection.execute(sql, (key,)).fetchone()
-        if row is not None and not _has_died(row[0]):
-            return False
-
-        if row is not None:
-            self._connection.execute("DELETE FROM claim WHERE owner = ?", row)
-
-        return True
 
     def release(self, *keys: str) -> None:
         """Let go of questions: they are answered, or someone else may try."""
@@ -763,6 +774,14 @@ _DAMAGED = (
     "the file is damaged; put back a copy, or move it away: the same command then asks "
     "again what it held"
 )
+_WITHOUT_LOCKS = (
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_PROTOCOL,
+)
+"""What SQLite says where the file system cannot lock files, as some network file systems cannot."""
 _NO_LOCKS = (
     "this file system has no locks, which SQLite needs; keep the ledger on a local disk with "
     "--ledger"
@@ -786,11 +805,11 @@ def _refuse_without_locks(path: Path) -> None:
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
     """Return an error of SQLite with what to do about it."""
     said = str(error)
-    if is_damaged(error):
+    if _is_damaged(error):
         # Python quotes all of a text that it cannot decode.
         said = said if _code(error) is not None else "text that is not UTF-8"
         remedy = _DAMAGED
-    elif has_no_locks(error):
+    elif getattr(error, "sqlite_errorcode", None) in _WITHOUT_LOCKS:
         remedy = _NO_LOCKS
     else:
         remedy = (
@@ -810,36 +829,20 @@ def switch_to_wal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
+            is_busy = _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not is_busy or time.monotonic() > deadline:
                 raise
 
         time.sleep(0.01)
 
 
-def is_busy(error: sqlite3.Error) -> bool:
-    """Tell whether another connection is in the way."""
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def is_damaged(error: sqlite3.Error) -> bool:
+def _is_damaged(error: sqlite3.Error) -> bool:
     """Tell whether the file itself is broken: not SQLite, bits flipped, or text that is no text."""
     code = _code(error)
     if code is None:
         # Python's own complaint about bytes in a column that are not UTF-8 carries no code.
         return isinstance(error, sqlite3.OperationalError)
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def has_no_locks(error: sqlite3.Error) -> bool:
-    """Tell whether the file system cannot lock files, as some network file systems cannot."""
-    extended = getattr(error, "sqlite_errorcode", None)
-    return extended in (
-        sqlite3.SQLITE_IOERR_LOCK,
-        sqlite3.SQLITE_IOERR_SHMOPEN,
-        sqlite3.SQLITE_IOERR_SHMMAP,
-        sqlite3.SQLITE_IOERR_SHMLOCK,
-        sqlite3.SQLITE_PROTOCOL,
-    )
 
 
 def _code(error: sqlite3.Error) -> int | None:
@@ -856,7 +859,9 @@ def _code(error: sqlite3.Error) -> int | None:
 # --------------------------------------------------------------------------------------------------
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exchange"
-_INSERT = f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_INSERT = f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({_marks(COLUMNS)})"
+_ANSWER = itemgetter(*map(COLUMNS.index, ("reply", "finish", "refusal")))
+"""What makes two answers to the same question different ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -959,7 +964,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
 
             known += 1
             standing = target.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-            if _said(standing) != _said(row):
+            if _ANSWER(standing) != _ANSWER(row):
                 conflicts.append(Conflict(key, origin.get(key, out), path))
 
         target.execute("COMMIT")
@@ -969,12 +974,6 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
 
 def _named(row: Row) -> dict[str, Any]:
     return dict(zip(COLUMNS, row, strict=True))
-
-
-def _said(row: Row) -> tuple[str, str, str]:
-    """Return what makes two answers to the same question different ones."""
-    values = _named(row)
-    return values["reply"], values["finish"], values["refusal"]
 
 
 def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]]:
@@ -1043,33 +1042,28 @@ def row_digest(row: Row) -> str:
     return _digest(row)
 
 
-def problems(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a ledger: its file, its keys, rows that cannot be read."""
+def problems(path: Path, keys: Iterable[str] | None = None) -> Iterator[str]:
+    """Yield what is wrong with a ledger: its file, its keys, rows that cannot be read.
+
+    With `keys`, only these exchanges are looked at.
+    """
     try:
         with _reading(path) as connection:
-            for (line,) in connection.execute("PRAGMA integrity_check"):
-                if line != "ok":
-                    yield f"{path}: {line}"
+            if keys is None:
+                for (line,) in connection.execute("PRAGMA integrity_check"):
+                    if line != "ok":
+                        yield f"{path}: {line}"
 
-            yield from _faults_in(path, connection.execute(_SELECT))
+                rows: Iterator[Row] = connection.execute(_SELECT)
+            else:
+                one = f"{_SELECT} WHERE key = ?"
+                rows = chain.from_iterable(connection.execute(one, (key,)) for key in keys)
+
+            for row in rows:
+                for says in faults_of(row):
+                    yield f"{path}: exchange {str(row[0])[:12]}: {says}"
     except LedgerError as error:
         yield str(error)
-
-
-def problems_of(path: Path, keys: Iterable[str]) -> Iterator[str]:
-    """Yield what is wrong with some exchanges of a ledger, without looking at the others."""
-    try:
-        with _reading(path) as connection:
-            for key in keys:
-                yield from _faults_in(path, connection.execute(f"{_SELECT} WHERE key = ?", (key,)))
-    except LedgerError as error:
-        yield str(error)
-
-
-def _faults_in(path: Path, rows: Iterable[Row]) -> Iterator[str]:
-    for row in rows:
-        for says in faults_of(row):
-            yield f"{path}: exchange {str(row[0])[:12]}: {says}"
 
 
 def faults_of(row: Row) -> Iterator[str]:

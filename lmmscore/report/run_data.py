@@ -20,7 +20,7 @@ from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
 from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError, counted, listed
 from lmmscore.images import picture_digest
-from lmmscore.ledger import Ledger, RecordedExchange, problems, problems_of
+from lmmscore.ledger import Ledger, RecordedExchange, problems
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
@@ -413,8 +413,11 @@ class RunData:
         if not path.is_file():
             return
 
-        keys = [exchange.key for record in self.only or () for exchange in record.exchanges]
-        damage = next(problems(path) if self.only is None else problems_of(path, keys), None)
+        keys = None
+        if self.only is not None:
+            keys = [exchange.key for record in self.only for exchange in record.exchanges]
+
+        damage = next(problems(path, keys), None)
         if damage is not None:
             raise LedgerError(
                 f"{damage}; put back a copy, or move it away: the tables can be shown without it, "
