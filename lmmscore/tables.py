@@ -282,14 +282,7 @@ def _read_json(path: Path) -> Table:
 
 def _read_parquet(path: Path) -> Table:
     """Return a Parquet file as a table; its rows are numbered from 1, as it has no lines."""
-    pyarrow = _pyarrow(path)
-    from pyarrow import parquet
-
-    try:
-        rows = tuple(parquet.read_table(path).to_pylist())
-    except pyarrow.ArrowException as error:
-        raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
-
+    rows = tuple(row for batch in _batches(path) for row in batch.to_pylist())
     if not rows:
         raise FileProblem(f"{path}: no rows in it")
 
@@ -583,17 +576,8 @@ def dataset_rows(files: list[Path], columns: list[str]) -> Iterator[dict[str, An
 
 
 def count_rows(files: list[Path]) -> int:
-    """Return how many rows there are."""
-    import pyarrow.parquet as parquet
-
-    total = 0
-    for file in files:
-        if file.suffix == ".parquet":
-            total += parquet.ParquetFile(file).metadata.num_rows
-        else:
-            total += sum(batch.num_rows for batch in _batches(file, []))
-
-    return total
+    """Return how many rows there are, without reading their columns."""
+    return sum(batch.num_rows for file in files for batch in _batches(file, []))
 
 
 def text_rows(path: Path) -> list[dict[str, str]]:
@@ -613,59 +597,51 @@ def text_row(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _schema(file: Path) -> Any:
     """Return the columns of a data file and their types, without reading its rows."""
-    pyarrow = _pyarrow(file)
-    try:
-        if file.suffix == ".parquet":
-            import pyarrow.parquet as parquet
-
-            return parquet.read_schema(file)
-
-        with _stream(file) as reader:
-            return reader.schema
-    except (pyarrow.ArrowException, OSError) as error:
-        raise FileProblem(f"{file}: cannot be read ({error})") from error
+    with _data(file) as data:
+        return data.schema_arrow if _is_parquet(file) else data.schema
 
 
-def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
-    """Yield the rows of a data file, a few at a time."""
-    pyarrow = _pyarrow(file)
-    try:
-        if file.suffix == ".parquet":
-            import pyarrow.parquet as parquet
-
-            yield from parquet.ParquetFile(file).iter_batches(
-                batch_size=_BATCH_ROWS, columns=columns
-            )
-            return
-
-        with _stream(file) as reader:
+def _batches(file: Path, columns: list[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of a data file, a few at a time; of Parquet these columns only."""
+    with _data(file) as data:
+        if _is_parquet(file):
+            yield from data.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
+        elif hasattr(data, "num_record_batches"):
             # The form with an index is read by number, the streaming form from front to back.
-            if hasattr(reader, "num_record_batches"):
-                yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
-            else:
-                yield from reader
-    except (pyarrow.ArrowException, OSError) as error:
-        raise FileProblem(f"{file}: cannot be read ({error})") from error
+            yield from (data.get_batch(number) for number in range(data.num_record_batches))
+        else:
+            yield from data
 
 
-def _stream(file: Path) -> Any:
-    """Open an Arrow file: `datasets` writes the streaming form, others the one with an index."""
-    import pyarrow
-
-    source = pyarrow.memory_map(str(file))
-    try:
-        return pyarrow.ipc.open_stream(source)
-    except pyarrow.ArrowInvalid:
-        return pyarrow.ipc.open_file(source)
-
-
-def _pyarrow(file: Path) -> Any:
-    """Return the package. Raises FileProblem, with how to install it."""
+@contextmanager
+def _data(file: Path) -> Iterator[Any]:
+    """Open a Parquet or an Arrow file. Raises FileProblem, also where pyarrow is not installed."""
     try:
         import pyarrow
+        from pyarrow import parquet
     except ImportError as error:
         raise FileProblem(
             f"{file}: reading it needs pyarrow; pip install 'lmmscore[parquet]'"
         ) from error
 
-    return pyarrow
+    try:
+        if _is_parquet(file):
+            with parquet.ParquetFile(file) as data:
+                yield data
+            return
+
+        source = pyarrow.memory_map(str(file))
+        try:
+            # `datasets` writes the streaming form, others the one with an index.
+            reader = pyarrow.ipc.open_stream(source)
+        except pyarrow.ArrowInvalid:
+            reader = pyarrow.ipc.open_file(source)
+
+        with reader:
+            yield reader
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FileProblem(f"{file}: cannot be read ({error})") from error
+
+
+def _is_parquet(file: Path) -> bool:
+    return file.suffix.lower() == ".parquet"
