@@ -216,7 +216,7 @@ def _row(row: Mapping[str, str | None], where: str) -> Comparison:
         raise FileProblem(f"{where}: winner {winner!r} does not go with outcome {outcome}")
     if cells["order"] not in ("ab", "ba", ""):
         raise FileProblem(f"{where}: order {cells['order']!r} is neither ab nor ba")
-    if not cells["repeat"].isdecimal():
+    if not cells["repeat"].isdecimal() or int(cells["repeat"]) < 1:
         raise FileProblem(f"{where}: repeat {cells['repeat']!r} is not a whole number from 1")
 
     return Comparison(
@@ -542,10 +542,10 @@ def read_scores(path: Path) -> pd.DataFrame:
 
     A spreadsheet's own CSV, with semicolons and decimal commas, is read too.
     """
-    delimiter = _delimiter(path)
-    frame = _read_cells(path, delimiter)
+    frame, delimiter = _read_cells(path)
     if delimiter == ";":
-        frame["score"] = frame["score"].str.replace(",", ".")
+        for name in frame.columns.intersection(["score", EXPECTED]):
+            frame[name] = frame[name].str.replace(",", ".")
 
     faults = _faults(frame)
     if faults:
@@ -555,6 +555,8 @@ def read_scores(path: Path) -> pd.DataFrame:
     for name in _TEXT_COLUMNS:
         # By distinct texts: a large table has few, and most need no change.
         texts = {text: restore(text) for text in frame[name].unique()}
+        if any("\n" in text for text in texts):
+            _refuse_stray_quotes(path, delimiter)
         if any(text != plain for text, plain in texts.items()):
             frame[name] = frame[name].map(texts)
 
@@ -580,27 +582,21 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
     return scores.assign(score=numbers, outcome=outcome, reason=reason)
 
 
-def _delimiter(path: Path) -> str:
-    """Return what separates the cells; spreadsheets of many countries write semicolons."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = file.readline()
-    except FileNotFoundError as error:
-        raise FileProblem(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise FileProblem(f"{path}: not a scores.csv ({error})") from error
-
-    return ";" if header.count(";") > header.count(",") else ","
-
-
-def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
-    """Return the cells as they are written, every one a string."""
+def _read_cells(path: Path) -> tuple[pd.DataFrame, str]:
+    """Return the cells as they are written, every one a string, and what separates them."""
     import pandas as pd
 
     try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+
+        # Spreadsheets of many countries write semicolons.
+        delimiter = ";" if header.count(";") > header.count(",") else ","
         frame = pd.read_csv(
             path, sep=delimiter, dtype="str", keep_default_na=False, encoding="utf-8-sig"
         )
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path}: no such file") from error
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise FileProblem(f"{path}: not a scores.csv ({str(error).strip()})") from error
 
@@ -615,7 +611,21 @@ def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
         raise FileProblem(
             f"{path}: lines have more cells than the header; quote text that has a {delimiter!r}"
         )
-    return frame
+    return frame, delimiter
+
+
+def _refuse_stray_quotes(path: Path, delimiter: str) -> None:
+    """Raise for a quotation mark that is not closed: pandas takes the lines after it for one cell,
+    and their scores would be missing without a word."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            for _ in reader:
+                pass
+        except csv.Error as error:
+            raise FileProblem(
+                f"{path}:{reader.line_num}: {error}; close every quotation mark"
+            ) from error
 
 
 def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:

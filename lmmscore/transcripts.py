@@ -528,7 +528,6 @@ class _Heading:
     """In lower case, without its number; the emoji where that is all there is."""
     style: Style
     stamped: bool
-    colon: bool
     alone: bool
     """Whether nothing else stands on its line."""
     start: int
@@ -642,7 +641,7 @@ def _heading(match: re.Match[str]) -> _Heading | None:
         mark = f"{mark} stamped"
 
     style = ("1." if item[:1].isdigit() else item, mark)
-    return _Heading(name, style, any(stamps), colon, alone, match.start(), match.start("rest"))
+    return _Heading(name, style, any(stamps), alone, match.start(), match.start("rest"))
 
 
 def _mark_without_colon(match: re.Match[str], name: str, *, stamped: bool) -> str:

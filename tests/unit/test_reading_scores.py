@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import FileProblem
-from lmmscore.scores import SCORE_COLUMNS, read_scores
+from lmmscore.scores import (
+    PAIR_COLUMNS,
+    SCORE_COLUMNS,
+    read_comparisons,
+    read_scores,
+    with_expected,
+)
 
 GOOD = ["1", "t", "A", "1", "2", "overall", "9", "scored", ""]
 
@@ -72,3 +78,30 @@ def test_ours_saved_by_a_spreadsheet_is_read(tmp_path: Path) -> None:
     )
     assert table["repeat"].tolist() == [1, 1]
     assert table["position"].dtype == "Int64" and table["position"].isna().tolist() == [False, True]
+
+
+def test_expected_scores_saved_by_a_spreadsheet_are_read(tmp_path: Path) -> None:
+    """A decimal comma in the column of expected scores is one as well."""
+    path = tmp_path / "s.csv"
+    lines = [[*SCORE_COLUMNS, "expected"], [*changed(score="6,5"), "6,25"]]
+    path.write_text("".join(";".join(line) + "\n" for line in lines), encoding="utf-8")
+    assert list(with_expected(read_scores(path), "s.csv")["score"]) == [6.25]
+
+
+def test_a_quotation_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
+    """The lines up to the next quotation mark would be one long reason, their scores gone."""
+    opened, closed = changed(reason='"fine'), changed(item="3", reason='"fine"')
+    path = scores_csv(tmp_path / "s.csv", opened, changed(item="2"), closed)
+    with pytest.raises(FileProblem, match=r"s\.csv:4: .*close every quotation mark"):
+        read_scores(path)
+    kept = scores_csv(tmp_path / "kept.csv", changed(reason='"two\nlines"'), changed(item="2"))
+    assert list(read_scores(kept)["item"]) == ["1", "2"]
+
+
+def test_a_repeat_of_a_comparison_is_a_whole_number_from_one(tmp_path: Path) -> None:
+    """Repeat 0 of a pair is refused by its line, as in scores.csv."""
+    path = tmp_path / "pairs.csv"
+    line = "1,t,A,B,ab,0,A,scored,,"
+    path.write_text(",".join(PAIR_COLUMNS) + f"\n{line}\n", encoding="utf-8")
+    with pytest.raises(FileProblem, match=r"pairs\.csv:2: repeat '0' is not a whole number"):
+        read_comparisons(path)
