@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from lmmscore.errors import DialogError, nearest
+from lmmscore.errors import DialogError, alternatives
 from lmmscore.images import IMAGE_SUFFIXES, Picture
 from lmmscore.records import Item
 from lmmscore.scales import Factor, Scale
@@ -89,11 +89,8 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
             return match[0][1:]
 
         if match[2] not in values:
-            known = ", ".join(sorted(values))
-            raise DialogError(
-                f"{where}: unknown name {{{{{match[2]}}}}}{nearest(match[2], values)}; "
-                f"known: {known}"
-            )
+            known = alternatives(match[2], sorted(values))
+            raise DialogError(f"{where}: unknown name {{{{{match[2]}}}}}{known}")
 
         filled = values[match[2]]
         return filled.removesuffix(".") if text[match.end() : match.end() + 1] == "." else filled

@@ -32,7 +32,7 @@ from lmmscore.conversation import (
     shown_in,
     slots_of,
 )
-from lmmscore.errors import DialogError, FileProblem, nearest
+from lmmscore.errors import DialogError, FileProblem, alternatives, nearest
 from lmmscore.records import OVERALL, Item
 from lmmscore.resources import bundled
 from lmmscore.scales import (
@@ -262,11 +262,8 @@ class Dialog(StrictModel):
         """Return the slots that the chosen settings give, defaults for the rest."""
         for name in chosen:
             if name not in self.settings:
-                known = ", ".join(self.settings) or "none"
-                raise DialogError(
-                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)}; "
-                    f"it has: {known}"
-                )
+                there_are = alternatives(name, self.settings, "it has")
+                raise DialogError(f"dialog {self.name}: no setting {name!r}{there_are}")
 
         values: dict[str, str] = {}
         for name, setting in self.settings.items():
@@ -584,8 +581,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 
     own_kinds = dialog.format == 2 and not _is_mistyped(kind)
     if kind not in IMAGE_KINDS and not own_kinds:
-        hint = nearest(kind, IMAGE_KINDS)
-        yield f"{where}: cannot show {kind!r}{hint}; known: {', '.join(IMAGE_KINDS)}"
+        yield f"{where}: cannot show {kind!r}{alternatives(kind, IMAGE_KINDS)}"
 
 
 def _edit_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
@@ -642,8 +638,7 @@ _ONLY_IN_REPAIRS = {"problems"}
 def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:
     for name in slots_of(text):
         if name not in known and not name.startswith(FIELD):
-            listed = ", ".join(sorted(known))
-            yield f"{where}: unknown name {{{{{name}}}}}{nearest(name, known)}; known: {listed}"
+            yield f"{where}: unknown name {{{{{name}}}}}{alternatives(name, sorted(known))}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -783,10 +778,8 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
 
-    known = dialog_names()
-    raise DialogError(
-        f"no dialog {name!r}{nearest(name, known)}; there are: {', '.join(known)}; or give a file"
-    )
+    there_are = alternatives(name, dialog_names(), "there are")
+    raise DialogError(f"no dialog {name!r}{there_are}; or give a file")
 
 
 def is_bundled(name: str) -> bool:

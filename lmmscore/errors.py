@@ -171,6 +171,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {match[0]}?)" if match else ""
 
 
+def alternatives(word: str, known: Iterable[str], listed_as: str = "known") -> str:
+    """Return ` (did you mean X?); known: X, Y` for a word that is not among the known ones."""
+    names = list(known)
+    return f"{nearest(word, names)}; {listed_as}: {', '.join(names) or 'none'}"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return `1 item`, `2 items`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

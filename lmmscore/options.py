@@ -12,7 +12,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, alternatives, nearest
 
 # --------------------------------------------------------------------------------------------------
 # Things that are found by name, each registered by the module that defines it.
@@ -54,10 +54,7 @@ class Registry(Generic[Member]):
         """Return the member of that name. Raises LmmscoreError, with the names there are."""
         member = self.find(name)
         if member is None:
-            known = ", ".join(self.names())
-            raise LmmscoreError(
-                f"no {self.kind} {name!r}{nearest(name, self.names())}; known: {known}"
-            )
+            raise LmmscoreError(f"no {self.kind} {name!r}{alternatives(name, self.names())}")
 
         return member
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmmscore.errors import FileProblem, nearest
+from lmmscore.errors import FileProblem, alternatives
 
 __version__ = "0.1.0"
 """The one place where the version is written."""
@@ -16,10 +16,7 @@ _PACKAGE = Path(__file__).resolve().parent
 def bundled(kind: str) -> Path:
     """Return the folder of bundled `dialogs`, `media` or `published` figures."""
     if kind not in _IN_CHECKOUT:
-        known = ", ".join(_IN_CHECKOUT)
-        raise FileProblem(
-            f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}"
-        )
+        raise FileProblem(f"nothing bundled is called {kind!r}{alternatives(kind, _IN_CHECKOUT)}")
 
     # The wheel's copy first: a folder called `media` next to site-packages is not ours.
     for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):

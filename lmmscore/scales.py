@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, alternatives, nearest
 from lmmscore.yaml_files import StrictModel
 
 # --------------------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
     unknown = [name for name in overall.names() if name not in known]
 
     for name in dict.fromkeys(unknown):
-        yield f"overall: unknown name {name}{nearest(name, known)}; known: {', '.join(known)}"
+        yield f"overall: unknown name {name}{alternatives(name, known)}"
 
     if not unknown:
         yield from _root_faults(_spelt_out(overall, parts), {part.name: part for part in parts})

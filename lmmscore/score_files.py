@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lmmscore.errors import FileProblem, counted, nearest
+from lmmscore.errors import FileProblem, alternatives, counted
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scales import geometric_mean
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
@@ -508,8 +508,7 @@ class Reader:
 def _refuse_unknown_factors(wanted: Sequence[str], known: Collection[str], where: str) -> None:
     for name in wanted:
         if name not in known:
-            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
-            raise FileProblem(f"{where}: no factor {name!r}{hint}")
+            raise FileProblem(f"{where}: no factor {name!r}{alternatives(name, known, 'it has')}")
 
 
 def _repeat(cell: Any, where: str) -> int:
@@ -562,18 +561,17 @@ def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -
 
 def _choose(table: Table, field: str, nested: list[str]) -> str:
     """Return the field to read, asking for it by name where there are several."""
-    listed = ", ".join(nested) or "none"
     if not field and len(nested) > 1:
+        listed = ", ".join(nested)
         raise FileProblem(
             f"{table.where}: scores stand under {listed}; choose one: {table.where}:{nested[0]}"
         )
 
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
-        raise FileProblem(
-            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)}; "
-            f"scores stand under: {listed}"
-        )
+        there_are = alternatives(chosen, nested, "scores stand under")
+        raise FileProblem(f"{table.where}: no field {chosen!r}{there_are}")
+
     return chosen
 
 
@@ -928,8 +926,8 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
 
     for name in found:
         if name not in known and name != OVERALL:
-            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
-            raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{hint}")
+            there_are = alternatives(name, known, "it has")
+            raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{there_are}")
 
     return known + ([OVERALL] if OVERALL in found else [])
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, nearest
+from lmmscore.errors import FileProblem, alternatives
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
@@ -56,11 +56,8 @@ class Table:
         A wanted column that is not there is an error: the user named it.
         """
         if wanted and wanted not in self.columns:
-            listed = ", ".join(self.columns)
-            raise FileProblem(
-                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)}; "
-                f"it has: {listed}"
-            )
+            there_are = alternatives(wanted, self.columns, "it has")
+            raise FileProblem(f"{self.where}: no column {wanted!r}{there_are}")
 
         if wanted:
             return wanted
@@ -196,10 +193,8 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
     book = _workbook(path, read_only=True)
     try:
         if sheet and sheet not in book.sheetnames:
-            listed = ", ".join(book.sheetnames)
-            raise FileProblem(
-                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)}; it has: {listed}"
-            )
+            there_are = alternatives(sheet, book.sheetnames, "it has")
+            raise FileProblem(f"{path}: no sheet {sheet!r}{there_are}")
 
         names = [sheet] if sheet else book.sheetnames
         found = [
