@@ -472,17 +472,16 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
     if overall == "weighted":
         yield from _weight_faults([part.weight for part in parts])
 
-    if not isinstance(overall, Rule):
+    found = formula(overall, parts)
+    if found is None:
         return
 
-    known = [part.name for part in parts]
-    unknown = [name for name in overall.names() if name not in known]
-
-    for name in dict.fromkeys(unknown):
-        yield f"overall: unknown name {name}{alternatives(name, known)}"
+    unknown = [name for name in found.needs if name not in found.parts]
+    for name in unknown:
+        yield f"overall: unknown name {name}{alternatives(name, found.parts)}"
 
     if not unknown:
-        yield from _root_faults(_spelt_out(overall, parts), {part.name: part for part in parts})
+        yield from _root_faults(found.rule, found.parts)
 
 
 def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:

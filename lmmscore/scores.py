@@ -188,7 +188,17 @@ def read_comparisons(path: Path) -> list[Comparison]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             _refuse_without_columns(reader.fieldnames or (), path)
-            return [_row(row, f"{path}:{reader.line_num}") for row in reader]
+            found: dict[object, Comparison] = {}
+            for cells in reader:
+                where = f"{path}:{reader.line_num}"
+                row = _row(cells, where)
+                # A pair that was never shown stands once for each order, both without one.
+                if row.order and row.key in found:
+                    raise FileProblem(f"{where}: this pair was given before; keep one of the lines")
+
+                found[row.key if row.order else where] = row
+
+            return list(found.values())
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
     except (OSError, ValueError, csv.Error) as error:
@@ -250,13 +260,14 @@ class Match:
 
 def matches(rows: Iterable[Comparison]) -> list[Match]:
     """Return the pairs with both orders put together: an inconsistent one is a tie."""
-    groups: dict[tuple[str, str, str, str, int], list[Comparison]] = {}
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
     for row in rows:
-        key = (row.task, row.item, row.method_a, row.method_b, row.repeat)
+        # A file of another tool may call the methods a and b in one line, b and a in the next.
+        key = (row.task, row.item, row.repeat, frozenset((row.method_a, row.method_b)))
         groups.setdefault(key, []).append(row)
 
     found = []
-    for (task, item, a, b, repeat), shown in groups.items():
+    for shown in groups.values():
         winners = {row.winner for row in shown}
         consistent = len(winners) == 1
         winner = next(iter(winners)) if consistent else TIE
@@ -265,7 +276,9 @@ def matches(rows: Iterable[Comparison]) -> list[Match]:
             # together cancel (docs/decisions/0133).
             winner, consistent = "", True
 
-        found.append(Match(item, task, a, b, repeat, winner, consistent, tuple(shown)))
+        first = shown[0]
+        pair = (first.item, first.task, first.method_a, first.method_b)
+        found.append(Match(*pair, first.repeat, winner, consistent, tuple(shown)))
 
     return found
 

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import FileProblem
+from lmmscore.records import Outcome
 from lmmscore.scores import (
     PAIR_COLUMNS,
     SCORE_COLUMNS,
+    TIE,
+    Comparison,
+    matches,
     read_comparisons,
     read_scores,
     with_expected,
@@ -105,3 +109,25 @@ def test_a_repeat_of_a_comparison_is_a_whole_number_from_one(tmp_path: Path) -> 
     path.write_text(",".join(PAIR_COLUMNS) + f"\n{line}\n", encoding="utf-8")
     with pytest.raises(FileProblem, match=r"pairs\.csv:2: repeat '0' is not a whole number"):
         read_comparisons(path)
+
+
+def test_a_comparison_given_twice_is_refused(tmp_path: Path) -> None:
+    """Two files in one count no pair twice; what was never shown has a line for each order."""
+    path = tmp_path / "pairs.csv"
+    unshown = "1,t,A,C,,1,,missing,C made no edit of this item,\n"
+    text = ",".join(PAIR_COLUMNS) + "\n" + unshown * 2 + "1,t,A,B,ab,1,A,scored,,\n"
+    path.write_text(text + "1,t,A,B,ba,1,A,scored,,\n", encoding="utf-8")
+    assert len(read_comparisons(path)) == 4
+    path.write_text(text + "1,t,B,A,ba,1,B,scored,,\n", encoding="utf-8")
+    with pytest.raises(FileProblem, match=r"pairs\.csv:5: this pair was given before"):
+        read_comparisons(path)
+
+
+def test_a_pair_is_one_whichever_method_is_named_first() -> None:
+    """A against B and B against A are two orders of one match, not two matches."""
+    rows = [
+        Comparison("1", "t", "A", "B", "ab", 1, "A", Outcome.SCORED),
+        Comparison("1", "t", "B", "A", "ab", 1, "B", Outcome.SCORED),
+    ]
+    (match,) = matches(rows)
+    assert match.winner == TIE and not match.consistent

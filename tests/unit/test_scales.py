@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.board import reweigh
 from lmmscore.records import Outcome, Score
@@ -88,3 +88,13 @@ def test_unknown_weight_names_the_nearest_factor() -> None:
     scores = frame_of(Score(*place, key, Fraction(5), Outcome.SCORED) for key in ("acc", "real"))
     with pytest.raises(LmmscoreError, match="did you mean real"):
         reweigh(scores, {"reel": 1.0})
+
+
+@pytest.mark.parametrize("rule", ["geometric", {"geometric": ["a", "b"]}])
+def test_no_geometric_mean_of_negative_scores(rule: object) -> None:
+    """-1 and -4 would give 2, and -1 and 4 nothing at all: such a dialog is refused."""
+    described = load_dialog("lmm-score").model_dump() | {"overall": rule, "format": 2}
+    scale = {"min": -5, "max": 5}
+    described["factors"] = [{"key": "a", "scale": scale}, {"key": "b", "scale": scale}]
+    with pytest.raises(ValueError, match="geometric mean cannot be taken where a score may be neg"):
+        Dialog.model_validate(described)
