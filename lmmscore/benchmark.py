@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from lmmscore.errors import BenchmarkError, FileProblem, ImageProblem, counted, nearest
 from lmmscore.images import (
@@ -30,7 +30,7 @@ from lmmscore.images import (
 )
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
-from lmmscore.yaml_files import complaints, line_at, load_yaml
+from lmmscore.yaml_files import StrictModel, complaints, line_at, load_yaml
 
 # --------------------------------------------------------------------------------------------------
 # benchmark.yaml → items, methods and edits.
@@ -49,8 +49,9 @@ Row = dict[str, Any]
 _KIND = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class _StrictFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+class _StrictFile(StrictModel):
+    # An id or a task may be written as a number.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
 class _WithImageKinds(_StrictFile):
@@ -409,14 +410,14 @@ class _BenchmarkReader:
                 self._problem(place, "missing-column", "no instruction")
                 continue
 
-            images = {}
-            for kind, value in parsed.pictures().items():
-                images[kind] = self.files.inside(value, f"{place}, {kind}")
-
-            edits = {}
-            for method, value in parsed.edits.items():
-                edits[method] = self.files.inside(value, f"{place}, edits.{method}")
-
+            images = {
+                kind: self.files.inside(value, f"{place}, {kind}")
+                for kind, value in parsed.pictures().items()
+            }
+            edits = {
+                method: self.files.inside(value, f"{place}, edits.{method}")
+                for method, value in parsed.edits.items()
+            }
             items.append(
                 Item(
                     parsed.id,
@@ -444,10 +445,10 @@ class _BenchmarkReader:
 
         items = []
         for place, row in rows:
-            images = {}
-            for kind, template in templates.items():
-                images[kind] = self.files.file(template, row, f"{place}, images.{kind}")
-
+            images = {
+                kind: self.files.file(template, row, f"{place}, images.{kind}")
+                for kind, template in templates.items()
+            }
             # Not `or`: a task called 0 has a name.
             task = "all" if row.get("task") in (None, "") else str(row["task"])
             name, instruction = str(row["id"]), str(row["instruction"])
@@ -524,11 +525,7 @@ class _BenchmarkReader:
         silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
-        methods: set[str] = set()
-        for by_method in edits.values():
-            methods.update(by_method)
-
-        return methods
+        return {method for by_method in edits.values() for method in by_method}
 
 
 def _with_all_columns(items: list[Item]) -> list[Item]:

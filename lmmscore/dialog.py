@@ -364,6 +364,7 @@ _NEW_KEYS = {
     "scale": ("words",),
 }
 """What came with format 2, by where it stands."""
+_NEEDS_FORMAT_2 = "needs `format: 2`"
 
 
 def _without_format_2(described: dict[str, Any]) -> dict[str, Any]:
@@ -382,20 +383,23 @@ def _without_format_2(described: dict[str, Any]) -> dict[str, Any]:
     return {**without(described, "dialog"), "factors": factors, "turns": turns}
 
 
-def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
-    """Yield everything in a dialog that only format 2 has."""
+def _format_incoherences(dialog: Dialog) -> Iterator[str]:
+    """Yield everything in a dialog of format 1 that only format 2 has."""
+    if dialog.format != 1:
+        return
+
     if dialog.orders != "both":
-        yield "orders"
+        yield f"orders {_NEEDS_FORMAT_2}"
 
     if isinstance(dialog.overall, Rule) or dialog.overall in ("min", "max", "product"):
-        yield "this kind of overall"
+        yield f"this kind of overall {_NEEDS_FORMAT_2}"
 
     if any(factor.scale.words for factor in dialog.factors):
-        yield "a scale of words"
+        yield f"a scale of words {_NEEDS_FORMAT_2}"
 
     for turn in dialog.turns:
         for key in _newer_in_turn(turn):
-            yield f"turn {turn.name}: {key}"
+            yield f"turn {turn.name}: {key} {_NEEDS_FORMAT_2}"
 
 
 def _newer_in_turn(turn: Turn) -> Iterator[str]:
@@ -440,11 +444,6 @@ def _incoherences(dialog: Dialog) -> Iterator[tuple[Place, str]]:
             yield place, problem
 
 
-def _format_incoherences(dialog: Dialog) -> Iterator[str]:
-    if dialog.format == 1:
-        yield from (f"{key} needs `format: 2`" for key in _newer_than_format_1(dialog))
-
-
 def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
     """Yield what is wrong with the list of factors."""
     keys = [factor.key for factor in dialog.factors]
@@ -467,10 +466,7 @@ def _missing_turns(dialog: Dialog) -> Iterator[str]:
     if any(_shows_by_setting(turn) for turn in asked):
         return
 
-    shown: set[str] = set()
-    for turn in asked:
-        shown.update(turn.kinds)
-
+    shown = {kind for turn in asked for kind in turn.kinds}
     edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
     if "edit" not in shown and not shown.issuperset(edits):
         yield f"turns: no turn shows an edit; one must `show: [{', '.join(edits)}]`"
@@ -575,7 +571,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
     # Whether the file is there is asked when the dialog is read from its folder.
     if is_file(kind):
         if dialog.format == 1:
-            yield f"{where}: showing a file needs `format: 2`"
+            yield f"{where}: showing a file {_NEEDS_FORMAT_2}"
 
         return
 

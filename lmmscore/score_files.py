@@ -625,7 +625,7 @@ def read_score_folder(root: Path) -> FolderScores:
             f"{root}: no scores in this folder; known is TASK/METHOD/METRIC.json, as VIEScore's"
         )
 
-    if _scored_items(_load(files[0])):
+    if any(isinstance(entry, dict) and "score" in entry for entry in _load(files[0]).values()):
         task = root.resolve().name
         return _from_metrics(files, lambda file: (task, file.parts[-2]))
 
@@ -638,10 +638,6 @@ def _load(file: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise FileProblem(f"{file}: an object of items is expected, not a {type(data).__name__}")
     return data
-
-
-def _scored_items(data: Mapping[str, Any]) -> bool:
-    return any(isinstance(entry, dict) and "score" in entry for entry in data.values())
 
 
 def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -> FolderScores:
@@ -1007,4 +1003,4 @@ def _overall(
 def judge_name(spec: str) -> str:
     """Return the name a judge goes by in tables: the stem of its file."""
     path, _ = split_field(spec)
-    return Path(path).stem
+    return path.stem

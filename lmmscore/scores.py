@@ -188,21 +188,22 @@ def read_comparisons(path: Path) -> list[Comparison]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             _refuse_without_columns(reader.fieldnames or (), path)
-            found: dict[object, Comparison] = {}
-            for cells in reader:
-                where = f"{path}:{reader.line_num}"
-                row = _row(cells, where)
-                # A pair that was never shown stands once for each order, both without one.
-                if row.order and row.key in found:
-                    raise FileProblem(f"{where}: this pair was given before; keep one of the lines")
-
-                found[row.key if row.order else where] = row
-
-            return list(found.values())
+            lines = [(f"{path}:{reader.line_num}", cells) for cells in reader]
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
     except (OSError, ValueError, csv.Error) as error:
         raise FileProblem(f"{path}: not a pairs.csv ({error})") from error
+
+    found: dict[object, Comparison] = {}
+    for where, cells in lines:
+        row = _row(cells, where)
+        # A pair that was never shown stands once for each order, both without one.
+        if row.order and row.key in found:
+            raise FileProblem(f"{where}: this pair was given before; keep one of the lines")
+
+        found[row.key if row.order else where] = row
+
+    return list(found.values())
 
 
 def _refuse_without_columns(columns: Collection[str], path: Path) -> None:
