@@ -125,7 +125,7 @@ class InlineItem(_WithImageKinds):
     )
     fields: dict[str, str] = Field(
         default_factory=dict,
-        description="Whatever else dialogs may say of it, as {{field.NAME}}.",
+        description="Other texts about it that dialogs may quote, as {{field.NAME}}.",
     )
 
 
@@ -322,13 +322,13 @@ class _BenchmarkReader:
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
 
-        # Where every item is faulty, its methods have no edits for that reason alone.
+        # Where every item is faulty, that alone is why methods have no edits.
         self._check_methods(methods, found, rows if items else [])
         return self._made(methods, items)
 
     def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
         root = self.files.root
-        # It knows the name of every file below its folder, and nobody will ask again.
+        # It holds the name of every file below its folder, which is not needed any more.
         del self.files
         return Benchmark(
             name=self.file.name,
@@ -382,7 +382,7 @@ class _BenchmarkReader:
             self._problem(str(self.path), "no-items", "there are no items")
 
     def _is_text(self, place: str, row: Row) -> bool:
-        """Refuse half a surrogate pair, which JSON can spell but no file can hold."""
+        """Report half a surrogate pair, which JSON can spell but no file can hold."""
         for key, value in row.items():
             try:
                 f"{key}{value}".encode()
@@ -396,7 +396,7 @@ class _BenchmarkReader:
     # Items
 
     def _inline(self, rows: list[tuple[str, Row]]) -> list[Item]:
-        """Return the items that are written out, those with a problem excepted."""
+        """Return the items that are written out, except those with a problem."""
         items = []
         for place, row in rows:
             parsed = complaints(InlineItem, row)
@@ -656,7 +656,7 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
 
 
 def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
-    """Return the pictures that are not used, by folder; nothing beside the root is looked at."""
+    """Return the pictures that are not used, by folder; folders beside the root are left alone."""
     folders = {path.parent for path in used}
     known = set(folders)
     for folder in folders:
@@ -665,7 +665,7 @@ def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
     left: dict[Path, list[str]] = {}
     for folder in folders:
         left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
-        # Whatever lies next to the root is none of the benchmark's business.
+        # What is next to the root does not belong to the benchmark.
         if folder == root:
             continue
 
@@ -771,7 +771,7 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Benc
 
 
 def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkProblem]:
-    """Yield the edits with a border around them that the source has not."""
+    """Yield the edits with a border that the source lacks."""
     if bordered.get("source", True):
         return
 
@@ -798,7 +798,7 @@ def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
     inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
     mean = strip.mean(axis=0)
     flat = np.abs(strip - mean).max() <= SAME_COLOUR
-    # A plain wall or sky is not a border, which ends where the picture begins.
+    # A plain wall or sky is not a border: a border ends where the picture begins.
     return bool(flat and np.abs(inside - mean).max() > SAME_COLOUR)
 
 

@@ -52,7 +52,7 @@ def cardinal(number: int) -> str:
     return _CARDINALS[number - 1] if 1 <= number <= len(_CARDINALS) else str(number)
 
 
-# A dialog's few texts are looked through for every session: a quarter of the time of a large plan.
+# A dialog's few texts are searched for every session: a quarter of the time of a large plan.
 @lru_cache(maxsize=512)
 def slots_of(text: str) -> tuple[str, ...]:
     """Return the names of the slots in a text, in order."""
@@ -61,7 +61,7 @@ def slots_of(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def split_at(text: str, prefix: str) -> tuple[tuple[str, str], ...]:
-    """Return the text cut at the slots whose names begin so: pieces, each with its slot."""
+    """Return the text cut at the slots with this prefix: pieces, each with its slot."""
     pieces = []
     at = 0
     for match in SLOT.finditer(text):
@@ -73,7 +73,7 @@ def split_at(text: str, prefix: str) -> tuple[tuple[str, str], ...]:
 
 
 def escape(text: str) -> str:
-    """Return the text so that filling it gives the text itself, whatever braces it holds."""
+    """Return the text escaped: filling it gives the text itself, whatever braces it holds."""
     return SLOT.sub(lambda match: "\\" + match[0], text)
 
 
@@ -108,10 +108,10 @@ PAIR_KINDS = ("first", "second")
 """The two edits of a pair, in the order they are shown."""
 
 SHOW = "show."
-"""A slot that begins so stands for a picture: `{{show.source}}`."""
+"""The prefix of a slot that stands for a picture: `{{show.source}}`."""
 
 FIELD = "field."
-"""A slot that begins so stands for a column of the items file."""
+"""The prefix of a slot that stands for a column of the items file."""
 
 SLOT_NAMES = {
     "n": "how many edits this conversation is about",
@@ -129,7 +129,7 @@ SLOT_NAMES = {
 of the dialog's settings."""
 
 Winner = Literal["first", "second", "tie", "both-good", "both-bad"]
-"""What a word of a judge says of a pair."""
+"""What a judge's word says about a pair."""
 
 
 class JsonForm(StrictModel):
@@ -171,12 +171,12 @@ class JsonForm(StrictModel):
 
     @property
     def winners(self) -> dict[str, Winner]:
-        """What each word says of a pair."""
+        """What each word says about a pair."""
         return self.words if isinstance(self.words, dict) else {}
 
 
 class When(StrictModel):
-    """Of which items a turn is asked. Every condition given must hold."""
+    """Which items a turn is asked about. Every condition given must hold."""
 
     task: tuple[str, ...] | None = Field(
         None, min_length=1, description="Items of these task categories."
@@ -203,7 +203,7 @@ class When(StrictModel):
         return self
 
     def holds(self, item: Item) -> bool:
-        """Tell whether the turn is asked of an item."""
+        """Tell whether the turn is asked about an item."""
         if self.task is not None and item.task not in self.task:
             return False
 
@@ -281,7 +281,7 @@ class Turn(StrictModel):
         False, description="Format 2: begin a new conversation; nothing said before is sent."
     )
     when: When | None = Field(
-        None, description="Format 2: of which items it is asked; of all if absent."
+        None, description="Format 2: which items it is asked about; all if absent."
     )
     heard: str | None = Field(
         None,
@@ -343,7 +343,7 @@ class Turn(StrictModel):
         return tuple(dict.fromkeys((*self.show, *between)))
 
     def asked_of(self, item: Item) -> bool:
-        """Tell whether it has a place in a conversation about this item."""
+        """Tell whether it is part of a conversation about this item."""
         return self.when is None or self.when.holds(item)
 
 
@@ -402,7 +402,7 @@ def scores_schema(factors: Sequence[Factor], n: int) -> str:
 
 
 def _text_schema(form: JsonForm) -> dict[str, Any]:
-    # The justification first: a judge that has given its reasons scores after them.
+    # The justification first, so that the judge scores after it has given its reasons.
     return {form.text: {"type": "string"}} if form.text else {}
 
 
@@ -467,7 +467,7 @@ class Message:
             yield picture
             at = place
 
-        # Words of blanks alone are sent after pictures that stand before them, as they always were.
+        # Blank text after leading pictures is sent, as it always was.
         if self.text[at:].strip() or not self.places:
             yield self.text[at:]
 

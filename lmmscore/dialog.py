@@ -93,7 +93,7 @@ class Dialog(StrictModel):
     format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
     covers: Literal["item", "edit", "pair"] = Field(
         description="`item`: one conversation about all edits of an item; "
-        "`edit`: one about each edit; `pair`: one about each two of them (format 2)."
+        "`edit`: one about each edit; `pair`: one about each pair of them (format 2)."
     )
     orders: Literal["both", "one"] = Field(
         "both", description="Format 2: whether each pair is shown in both orders, or in one."
@@ -102,7 +102,7 @@ class Dialog(StrictModel):
         default_factory=dict, description="Choices it offers; made with --setting NAME=CHOICE."
     )
     factors: tuple[Factor, ...] = Field(
-        (), description="What is scored; needed but where only the winner of a pair is read."
+        (), description="What is scored; may be left out where only the winner of a pair is read."
     )
     overall: Overall = Field(
         "none",
@@ -124,7 +124,7 @@ class Dialog(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _pairs_are_new(cls, data: Any) -> Any:
-        # No dialog of format 1 is about pairs, so there is nothing else that one could mean.
+        # No dialog of format 1 is about pairs, so format 2 must be meant.
         if isinstance(data, dict) and data.get("covers") == "pair":
             return {"format": 2, **data}
 
@@ -224,17 +224,16 @@ class Dialog(StrictModel):
         return tuple(dict.fromkeys(shown))
 
     def kept_in(self, folder: Path) -> Dialog:
-        """Return the dialog with its own pictures in a folder that has one for each dialog."""
+        """Return the dialog with its pictures taken from its own folder below this one."""
         return self.beside(folder / self.name) if self.files else self
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is allowed, but hardly what the author meant."""
+        """Yield what is allowed but hardly intended."""
         for place, turn in enumerate(self.turns):
             if turn.is_shot and not self._is_seen(place):
                 yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
 
-        # Where a dialog covers more than one edit, those before a new conversation are lost to it
-        # by design.
+        # A dialog that covers several edits starts a new conversation to leave earlier ones out.
         if self.covers == "edit":
             for turn in self.turns:
                 yield from _blind_words(turn)
@@ -330,7 +329,7 @@ class Dialog(StrictModel):
 
 
 def _blind_words(turn: Turn) -> Iterator[str]:
-    """Yield how a new conversation scores an edit that it does not show, for some tasks or all."""
+    """Yield where a new conversation scores an edit that it does not show, by task if need be."""
     apart = turn.fresh and turn.read == "scores"
     if not apart or "edit" in turn.show or _shows_by_setting(turn):
         return
@@ -345,7 +344,7 @@ def _blind_words(turn: Turn) -> Iterator[str]:
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
-    """Refuse a picture that is not in the dialog's folder: dialogs are files of others."""
+    """Refuse a picture outside the dialog's folder: dialogs come from other people."""
     path = PurePosixPath(name)
     outside = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
     if outside or not (folder / name).resolve().is_relative_to(folder.resolve()):
@@ -510,7 +509,7 @@ def _reading_incoherences(dialog: Dialog, key: str) -> Iterator[str]:
 
 
 def _exclude_each_other(one: Turn, other: Turn) -> bool:
-    """Tell whether two turns may read the same: no item, or only the items can tell, meets both."""
+    """Tell whether two turns may read the same: no item meets both, or only the items can tell."""
     if one.when is None or other.when is None:
         return False
 
@@ -540,7 +539,7 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
 
 def _slot_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
-    """Yield the names in a turn's words that mean nothing, and the pictures it cannot show."""
+    """Yield the unknown names in a turn's words, and the pictures that it cannot show."""
     known = _known_slots(dialog) - _ONLY_IN_REPAIRS
     # Any kind of picture may stand between the words; which of them can be shown is asked below.
     kinds = {f"{SHOW}{kind}" for kind in turn.kinds}
@@ -590,7 +589,7 @@ def _edit_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
 
 def _is_mistyped(kind: str) -> bool:
-    """Tell whether a kind can be none of the benchmark's own.
+    """Tell whether a kind cannot be one of the benchmark's own.
 
     A benchmark may name any kind of picture, but nobody names one `sources`.
     """
@@ -693,7 +692,7 @@ class Suite(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """A suite with what its members are, which may be suites in turn."""
+    """A suite with its members loaded; a member may be a suite as well."""
 
     suite: Suite
     members: tuple[Dialog | Ensemble, ...]
@@ -713,7 +712,7 @@ class Ensemble:
         return tuple(found)
 
     def kept_in(self, folder: Path) -> Ensemble:
-        """Return the suite with its dialogs' own pictures in folders of this one."""
+        """Return the suite with each dialog's pictures taken from its folder below this one."""
         return Ensemble(self.suite, tuple(member.kept_in(folder) for member in self.members))
 
     @property

@@ -19,7 +19,7 @@ class LmmscoreError(Exception):
 
 
 class FileProblem(LmmscoreError):
-    """A file that cannot be read or written, or that does not say what it should."""
+    """A file that cannot be read or written, or whose content is invalid."""
 
 
 class BenchmarkError(LmmscoreError):
@@ -61,31 +61,31 @@ class NoRecordedReply(JudgeError):
 
 
 class JudgeFileError(LmmscoreError):
-    """A judges.yaml that does not say what it should, or a judge that cannot be set up as named."""
+    """An invalid judges.yaml, or a judge that cannot be set up as named."""
 
 
 class JudgeUnavailable(JudgeError):
-    """The server did not answer, however patiently it was asked."""
+    """The server did not answer, after every retry."""
 
 
 class ServerUnreachable(JudgeError):
-    """There is no server where one was named: nothing listens, or nobody knows the host."""
+    """No server at this address: nothing listens there, or the host is unknown."""
 
     scope: Scope = "run"
 
 
 class AnswerTooLarge(JudgeError):
-    """The server sends more than any reply can be."""
+    """The server sent more bytes than any reply could have."""
 
 
 class ImagesRefused(JudgeError):
-    """The model takes no images; every further question would meet the same."""
+    """The model takes no images; every further question would fail in the same way."""
 
     scope: Scope = "run"
 
 
 class ServerAway(JudgeError):
-    """The server asks everyone to come back later than a run should wait."""
+    """The server asks for a pause longer than a run should wait."""
 
     scope: Scope = "run"
 
@@ -100,8 +100,8 @@ class PayloadTooLarge(JudgeError):
 
 
 class ParameterRefused(JudgeError):
-    """The server will not take one of the parameters;
-    every further question would meet the same."""
+    """The server refuses one of the parameters; every further question would fail in the same
+    way."""
 
     scope: Scope = "run"
 
@@ -123,13 +123,11 @@ class AddressNotFound(ModelNotFound):
 
 
 class StateLost(RequestRefused):
-    """The server no longer has a conversation or a file it had kept;
-    what it held must be sent again."""
+    """The server no longer has a conversation or a file that it kept; it must be sent again."""
 
 
 class NotTrusted(JudgeError):
-    """No safe connection to the server can be made: its certificate is not trusted,
-    or it speaks no TLS."""
+    """No secure connection to the server: its certificate is not trusted, or it speaks no TLS."""
 
     scope: Scope = "run"
 
@@ -147,16 +145,16 @@ class BudgetExhausted(JudgeError):
 
 
 class LedgerUnreadable(JudgeError):
-    """The ledger cannot be looked into, so no one knows what was answered.
+    """The ledger cannot be read, so it is unknown what was answered.
 
-    Nothing may be asked that might be there.
+    No question may be asked again that might be on record.
     """
 
     scope: Scope = "run"
 
 
 class NotRecorded(JudgeError):
-    """A reply came but could not be written down.
+    """A reply came but could not be recorded.
 
     Nothing more may be asked: it would be paid for and lost.
     """

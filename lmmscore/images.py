@@ -34,7 +34,7 @@ from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError, nearest
 # have to encode anything.
 # --------------------------------------------------------------------------------------------------
 
-# Pillow remarks on odd metadata of files it reads all the same.
+# Pillow warns about odd metadata in files that it reads nevertheless.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 
 ImageFormat = Literal["png", "jpeg", "webp"]
@@ -63,20 +63,20 @@ _BROKEN = (
     EOFError,
     struct.error,
 )
-"""What Pillow's readers raise on damaged files, each its own."""
+"""What the various readers of Pillow raise on damaged files."""
 
 _ORIENTATION = 0x0112
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_HEAD = _PNG_SIGNATURE + b"\0\0\0\x0dIHDR"
 _SHORTEST_PNG = 57
-"""Signature, head, pixels that are none, and end."""
+"""Signature, header, an empty chunk of pixels, end."""
 _EIGHT_BIT_RGB = [8, 2]
-"""Bits and kind of colour, as the head of a PNG gives them."""
+"""Bits per channel and colour type, as in the header of a PNG."""
 _PIXEL_CHUNKS = frozenset({b"IHDR", b"IDAT", b"IEND"})
 _ALTERING_CHUNKS = frozenset({b"tRNS", b"acTL", b"eXIf"})
 _TEXT_CHUNKS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 _TURNING_TEXTS = (b"Raw profile type", b"XML:", b"xmp")
-"""How texts begin in which programs keep the orientation."""
+"""The beginnings of text chunks in which programs keep the orientation."""
 _PACKED = 0.75
 """A photograph as PNG is about half as long as its pixels."""
 
@@ -100,7 +100,7 @@ class Recipe:
 
     @classmethod
     def parse(cls, text: str) -> Recipe:
-        """Return the recipe that is written so."""
+        """Return the recipe that `str` wrote."""
         found = re.fullmatch(r"v1 (png|jpeg|webp) max_side=(\d+)", text)
         if found is None:
             raise FileProblem(f"{text!r} is not a known way to prepare pictures")
@@ -110,7 +110,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a picture's file says of itself, read without unpacking it."""
+    """The header of a picture file, read without decoding the pixels."""
 
     format: str
     width: int
@@ -120,7 +120,7 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """Return what the file says of itself. Raises ImageProblem, with what to do."""
+    """Return the header of a file. Raises ImageProblem, with what to do."""
     with _decoding(path) as image:
         width, height = image.size
         if _lies_on_its_side(image):
@@ -147,13 +147,13 @@ def load_rgb(path: Path) -> Image.Image:
 
 @cache
 def _formats() -> list[str]:
-    """The formats that are read. Pillow knows more, and for some of them starts other programs."""
+    """The formats that are read. Pillow knows more, and runs other programs for some of them."""
     Image.init()
     return [name for name in (*SUFFIXES, "MPO") if name in Image.OPEN]
 
 
 def _refuse_without_files(error: Exception) -> None:
-    """Raise where no more files may be open: nothing is wrong with the picture."""
+    """Raise where the process may open no more files: nothing is wrong with the picture."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         raise LmmscoreError(
             "the system lets this process open no more files; `ulimit -n 256` allows more, and "
@@ -165,7 +165,7 @@ def _refuse_without_files(error: Exception) -> None:
 def _decoding(path: Path) -> Iterator[Image.Image]:
     """Open a picture; whatever Pillow raises on its pixels becomes an ImageProblem.
 
-    Opening reads the head of a file only: most damage shows when its pixels are unpacked.
+    Opening reads the header only: most damage shows when the pixels are decoded.
     """
     with _opened(path) as image:
         try:
@@ -175,9 +175,9 @@ def _decoding(path: Path) -> Iterator[Image.Image]:
 
 
 def _opened(path: Path) -> Image.Image:
-    """Open a picture without unpacking it. Raises ImageProblem, with what to do.
+    """Open a picture without decoding it. Raises ImageProblem, with what to do.
 
-    Every limit is checked here, on what the head of the file says: unpacking may take gigabytes.
+    Every limit is checked here, against the header: decoding may take gigabytes.
     """
     try:
         if path.stat().st_size == 0:
@@ -271,11 +271,11 @@ _ENCODING: dict[ImageFormat, dict[str, Any]] = {
 
 
 def _bare_png(data: bytes, max_side_px: int) -> bytes:
-    """Return a PNG that already holds the very pixels to send, stripped of everything else.
+    """Return a PNG that already holds exactly the pixels to send, stripped of everything else.
 
-    Nothing where the file is of another kind, or unsound: then its pixels are unpacked and encoded,
-    or the reason found why they cannot be. The checksum of every chunk is looked at, which takes a
-    seventh of the time of unpacking them.
+    Empty for any other file, and for a damaged one: those are decoded and encoded again, which
+    also shows what is wrong. The checksum of every chunk is verified, which takes a seventh of the
+    time of decoding.
     """
     if not data.startswith(_PNG_HEAD) or len(data) < _SHORTEST_PNG:
         return b""
@@ -302,8 +302,7 @@ def _bare_png(data: bytes, max_side_px: int) -> bytes:
 
 
 def _alters(name: bytes, chunk: bytes) -> bool:
-    """Tell whether a chunk says that the pixels are not shown as they lie: seen through, moving,
-    or turned."""
+    """Tell whether a chunk changes how the pixels are shown: transparency, animation, rotation."""
     if name in _TEXT_CHUNKS:
         return chunk[8:].startswith(_TURNING_TEXTS)
     return name in _ALTERING_CHUNKS
@@ -330,7 +329,7 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
     Raises ImageProblem.
     """
     with _decoding(path) as image:
-        # A JPEG can be unpacked at a half or a quarter of its size, which is all that is needed.
+        # A JPEG can be decoded at a half or a quarter of its size, which is all that is needed.
         image.draft("RGB", (max_side_px, max_side_px))
         image.load()
         small = _to_rgb(ImageOps.exif_transpose(image))
@@ -344,7 +343,7 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
 
 
 def plain_picture(path: Path, colour: tuple[int, int, int], side_px: int) -> None:
-    """Write a square of one colour: a picture about which there can be no two opinions."""
+    """Write a square of one colour, about which no two judges can disagree."""
     Image.new("RGB", (side_px, side_px), colour).save(path)
 
 
@@ -356,7 +355,7 @@ def ruined(image: Image.Image) -> Image.Image:
 
 
 class Picture:
-    """One picture as a judge is to see it. Holds no bytes: who needs them twice keeps them."""
+    """One picture as a judge sees it. Holds no bytes: a caller that needs them twice keeps them."""
 
     __slots__ = ("__weakref__", "digest", "path", "recipe")
 
@@ -375,7 +374,7 @@ class Picture:
         return self.recipe.mime
 
     def data(self) -> bytes:
-        """Return the picture stripped, fitted and encoded. Work for a thread, once per run."""
+        """Return the picture stripped, fitted and encoded. Slow: call it in a thread, and once."""
         if self.recipe.format == "png":
             bare = _bare_png(_read(self.path), self.recipe.max_side_px)
             if bare:
@@ -438,7 +437,7 @@ Rows = list[tuple[str, dict[str, Any]]]
 """Each item's place in its file, and its fields."""
 
 ProblemSink = Callable[[str, str, str], None]
-"""Takes note of a problem: its place, its kind and what it says."""
+"""Receives a problem: its place, its kind and its message."""
 
 SLOT = re.compile(r"\{(\w+)\}")
 
@@ -512,7 +511,7 @@ class FolderListing:
         return self._entries(folder).get(name, False)
 
     def pictures(self, path: str) -> list[str]:
-        """Return the pictures called so, of any type: `1_sd1` has 1_sd1.png, not 1_sd1.5.png."""
+        """Return the pictures of this name and any type: `1_sd1` has 1_sd1.png, not 1_sd1.5.png."""
         folder, _, stem = path.rpartition("/")
         if folder not in self._stems:
             self._stems[folder] = self._by_stem(folder)
@@ -541,7 +540,7 @@ class FolderListing:
                 break
 
             if name.startswith(".") and not start:
-                continue  # .git, .cache: no method is called so
+                continue  # .git, .cache: not a method
 
             path = f"{folder}/{name}" if folder else name
             if not slash:
@@ -581,7 +580,7 @@ class PictureFiles:
             self._report("images.edit", "bad-value", "must contain {method}")
             return {str(row["id"]): PathMap(self.root, {}) for _, row in rows}
 
-        # Nobody listed the methods: whatever stands where the template has {method} is one.
+        # No methods are listed: whatever stands in the place of {method} is one.
         if not methods:
             found = self.discovered(template, rows, others)
             every = tuple(dict.fromkeys(method for edits in found.values() for method in edits))
@@ -619,7 +618,7 @@ class PictureFiles:
                 continue
 
             for method, name in self._matches(pattern, place):
-                # Items whose places are spelt alike share their edits.
+                # Items whose patterns are the same share their edits.
                 if taken.setdefault(name, pattern) == pattern:
                     edits[str(row["id"])].setdefault(method, name)
 
@@ -679,8 +678,7 @@ class PictureFiles:
         return None
 
     def _stays_inside(self, name: str) -> bool:
-        """Tell whether a file lies below the root, links followed. Asked for every picture there
-        is."""
+        """Tell whether a file is below the root, links followed. Called for every picture."""
         folder, _, file = name.rpartition("/")
         plain = file not in {"", ".", ".."} and not ("\0" in name or name.startswith("/"))
         if not plain:

@@ -55,7 +55,7 @@ MOST_CELLS = 900
 """What one statement may be given: older builds of SQLite take 999."""
 
 EXPORTED_AT_ONCE = 10_000
-"""So many exchanges are in memory while they are written as Parquet."""
+"""How many exchanges are in memory at once while they are written as Parquet."""
 
 BUSY_S = 60.0
 """How long to wait for another process that writes the same file."""
@@ -276,9 +276,9 @@ class Ledger:
     def recorded(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
     ) -> asyncio.Future[Reply]:
-        """Append an exchange as `record` does, for who waits in an event loop.
+        """Append an exchange as `record` does, for a caller in an event loop.
 
-        It is appended even if nobody waits for it any more.
+        It is appended even if the caller no longer waits.
         """
         envelope = Envelope.of(asker, conversation, repeat)
         done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -347,13 +347,13 @@ class Ledger:
                 self._write(connection, batch)
 
     def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
-        """Write exchanges in one transaction, then tell those who wait. Never raises."""
+        """Write exchanges in one transaction, then tell the callers. Never raises."""
         try:
             with _translated(self.path), connection:
                 standing = _insert(connection, batch)
         except Exception as error:
-            # Whatever it is, those who wait for the batch must hear of it, and the next batch must
-            # be written.
+            # Whatever it is: the callers of this batch must hear of it, and the next batch must be
+            # written.
             known = (
                 error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
             )
@@ -542,8 +542,8 @@ class Claims:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._connection = self._open()
-        # Whoever closes last removes the file: if that happened while it was opened here, what was
-        # opened is seen by nobody else.
+        # Whoever closes last removes the file. If that happened while it was opened here, nobody
+        # else would see this one.
         while not self._path.exists():
             self._connection.close()
             self._connection = self._open()
@@ -558,7 +558,7 @@ class Claims:
         switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(_CLAIM_SCHEMA)
-        # Not a question, but a sign of life.
+        # Not a question: a sign of life.
         now = time.time()
         sign = (self._owner, self._owner, now + self._lease_s, now)
         connection.execute(_TAKE.format(rows="(?, ?, ?)"), sign)
@@ -644,10 +644,9 @@ class Claims:
 
 @cache
 def _machine() -> str:
-    """Return what tells this machine, since it was started, from all others; "" if unknown.
+    """Return an id of this machine since it was booted; "" if unknown.
 
-    Processes with the same value see each other by number: those of a container do not see those of
-    another.
+    Processes with the same id see each other's process numbers; those of two containers do not.
     """
     try:
         started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -681,7 +680,7 @@ def _has_died(owner: str) -> bool:
 
 
 def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open a ledger; to write, it is made where there is none. Raises LedgerError."""
+    """Open a ledger; to write, it is created where missing. Raises LedgerError."""
     with _translated(path):
         return _open_to_read(path) if read_only else _open_to_write(path)
 
@@ -696,8 +695,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     if is_still and path.stat().st_size == 0:
         return _empty()
 
-    # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that
-    # all is still.
+    # A published ledger may be in a read-only folder, where SQLite must be told that nobody writes.
     connection = _sqlite(path, "mode=ro&immutable=1" if is_still else "mode=ro")
     with _closed_on_error(connection):
         if "exchange" in _tables(connection, path):
@@ -852,10 +850,10 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Whole ledgers as files: what is in one, several united, a part taken out, checked, exported.
+# Whole ledgers as files: listed, merged, extracted from, checked, exported.
 #
-# An exchange's key is a digest of exactly what was asked, so that ledgers can be united without
-# any agreement between those who wrote them: equal keys are the same question.
+# An exchange's key is a digest of exactly what was asked, so ledgers can be merged without any
+# agreement between their writers: equal keys are the same question.
 # --------------------------------------------------------------------------------------------------
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exchange"
@@ -893,7 +891,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of uniting ledgers."""
+    """The result of merging ledgers."""
 
     added: int
     known: int
@@ -902,7 +900,7 @@ class Merged:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read. Raises LedgerError where it is none, or damaged."""
+    """Open a ledger to read. Raises LedgerError where it is not a ledger, or damaged."""
     with _translated(path), closing(_connect(path, read_only=True)) as connection:
         yield connection
 
@@ -937,7 +935,7 @@ def contents(path: Path) -> list[Content]:
 
 
 def merge(out: Path, sources: Sequence[Path]) -> Merged:
-    """Unite ledgers into one. What `out` has already stands; then what is recorded first.
+    """Merge ledgers into one. What `out` holds already stands; otherwise the earliest reply does.
 
     Raises before anything is written where a source cannot be read.
     """

@@ -76,8 +76,7 @@ class Registry(Generic[Member]):
                 self._members[name] = self._load(point)
 
     def _load(self, point: importlib.metadata.EntryPoint) -> Member:
-        """Return what another package registered. Raises LmmscoreError, whatever its code
-        raises."""
+        """Return what another package registered; whatever it raises becomes an LmmscoreError."""
         try:
             member: Member = point.load()
         except Exception as error:
@@ -104,7 +103,7 @@ class Registry(Generic[Member]):
 # reference all derive from such a declaration.
 # --------------------------------------------------------------------------------------------------
 
-# The groups in which the help of a command lists its options, what most need first.
+# The groups in which the help of a command lists its options, the most needed first.
 JUDGED = "What is judged, and by whom"
 COST = "What it may cost"
 ANSWERS = "How the judge answers"
@@ -123,9 +122,9 @@ class Option:
     short: str = ""
     """A second, short name there."""
     metavar: str = ""
-    """What stands for its value in the help."""
+    """The placeholder for its value in the help."""
     group: str = ""
-    """The group of the help that lists it; "" for what comes last."""
+    """The group of the help that lists it; "" for the last one."""
     section: str | None = None
     """Its section of an entry of judges.yaml, "" for the top; None if it is not a key there."""
     at_least: float | None = None
@@ -146,7 +145,7 @@ def option(default: Any, help: str, **about: Any) -> Any:
 
 
 def same_as(options: type, name: str) -> Any:
-    """Declare a field again that another class of options has; its type is written there too."""
+    """Declare a field that another class of options has as well; only its type is repeated."""
     known = next(each for each in fields(options) if each.name == name)
     if callable(known.default_factory):
         return field(default_factory=known.default_factory, metadata=known.metadata)
@@ -203,7 +202,7 @@ class Declared:
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
-    """Return what a type is a union of: itself, where it is none."""
+    """Return the members of a union; any other type by itself."""
     is_union = isinstance(kind, UnionType) or get_origin(kind) is Union
     return get_args(kind) if is_union else (kind,)
 
@@ -241,7 +240,7 @@ def taken(options: type, given: Mapping[str, Any], whose: str) -> dict[str, Any]
 
 
 def _as_held(option: Declared, value: Any) -> Any:
-    """Return a value from Python in the type of its field; a text is not taken apart."""
+    """Return a value from Python in the type of its field."""
     kinds = option.kinds
     if Path in kinds:
         # An empty path would be the folder one happens to be in.
@@ -251,7 +250,7 @@ def _as_held(option: Declared, value: Any) -> Any:
 
     origin = get_origin(kinds[0]) if kinds else None
     if origin is tuple:
-        # A text is a sequence too, of letters, which nobody means.
+        # A text is a sequence of letters too, which nobody means.
         return (value,) if isinstance(value, str) else tuple(value)
 
     return dict(value) if isinstance(value, Mapping) else value

@@ -79,7 +79,7 @@ class Scale(StrictModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:
-        """Refuse a scale that is none, or two at once."""
+        """Refuse a scale that is empty, or two at once."""
         if self.words is not None:
             self._check_words()
             return self
@@ -116,7 +116,7 @@ class Scale(StrictModel):
             raise ValueError("words: two words read the same, for capitals do not matter")
 
     def __hash__(self) -> int:
-        """Return a hash: what is read for a factor is kept by the factor, words and all."""
+        """Return a hash that pydantic cannot make of the words: readings are cached by factor."""
         words = tuple((self.words or {}).items())
         return hash((self.min, self.max, self.integers, self.values, words))
 
@@ -162,7 +162,7 @@ class Scale(StrictModel):
 
 
 def word_key(word: str) -> str:
-    """Return what two spellings of a word have in common: neither capitals nor spacing matter."""
+    """Return a word with neither capitals nor extra spaces, to compare two spellings."""
     return " ".join(word.split()).casefold()
 
 
@@ -200,8 +200,8 @@ class Factor(StrictModel):
 
 
 def show(number: Fraction) -> str:
-    """Return the number as it is usually written: `7`, `6.5`;
-    at full float precision where it has no short form."""
+    """Return the number as people write it: `7`, `6.5`; at full float precision where it has no
+    short form."""
     if number.denominator == 1:
         return str(number.numerator)
 
@@ -421,7 +421,7 @@ class Formula:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The names of everything the rule speaks of, each once."""
+        """The names of everything the rule uses, each once."""
         return tuple(dict.fromkeys(self.rule.names()))
 
     @property
@@ -534,7 +534,7 @@ def _is_linear(rule: Rule) -> bool:
 def _value(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
-    """Return the value of a rule over the scores that count; None where none of them does."""
+    """Return the value of a rule over the scores that count; None where there are none."""
     if rule.weighted is not None:
         found = _weighted(rule, scores)
     else:
@@ -557,7 +557,7 @@ def _value(
 def _combined(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
-    """Return what an operation makes of its operands; those left out do not count."""
+    """Return the result of an operation over its operands; those left out do not count."""
     values = []
     for operand in rule.operands:
         if isinstance(operand, Rule):
@@ -572,7 +572,7 @@ def _combined(
 
 
 def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
-    """Return the weighted sum, the shares of what was left out given to others."""
+    """Return the weighted sum, with the shares of what was left out given to others."""
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
     # Not always 1: weights read from a transcript may add up to anything.
     whole = sum(shares.values(), Fraction(0))
@@ -588,12 +588,12 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
 
     products = [share * scores[name] for name, share in counted.items()]
     value = sum(products, Fraction(0))
-    # What is left out gives its share to the others, in proportion.
+    # The share of what was left out goes to the others, in proportion.
     return value if total == whole else value * whole / total
 
 
 def _applied(operation: str, values: Sequence[Fraction]) -> Fraction:
-    """Return what an operation makes of numbers, of which there is at least one."""
+    """Return the result of an operation over at least one number."""
     # A rule inside a rule is its only value.
     if operation in ("min", "rule"):
         return min(values)

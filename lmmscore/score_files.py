@@ -1,4 +1,4 @@
-"""Files of others as tidy tables: human ratings, and scores of other tools."""
+"""Other people's files as tidy tables: human ratings, and scores from other tools."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Columns:
     factor: str = ""
     score: str = ""
     task: str = ""
-    """Taken where there is such a column: it may have been named for a score file alone."""
+    """Used where there is such a column: it may have been named for a score file alone."""
 
 
 USUAL_COLUMNS = Columns()
@@ -137,7 +137,7 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) 
 
 @dataclass(frozen=True, slots=True)
 class RatingSource:
-    """A table, and what its file's place says: who rated, and which task."""
+    """A table, and what its path says: who rated, and which task."""
 
     table: Table
     rater: str
@@ -215,7 +215,7 @@ def _rows(
 ) -> list[tuple[object, ...]]:
     """Return the rating rows of one table: long, wide, or with lists of scores.
 
-    `rater` and `task_name` are what the file's place says, where no column does.
+    `rater` and `task_name` come from the file's path; a column of the table goes before them.
     """
     item = _item_column(table, table.find(columns.item, ITEM_NAMES))
     method = table.find(columns.method, METHOD_NAMES)
@@ -385,7 +385,7 @@ def _refuse_duplicate_ratings(ratings: pd.DataFrame) -> None:
 # --------------------------------------------------------------------------------------------------
 
 FARTHEST = 1000
-"""No scale in use goes further; a column of larger numbers was hardly meant as a factor."""
+"""No scale in use goes further: a column of larger numbers is hardly a factor."""
 
 _Cells = Iterator[tuple[int, Mapping[str, Any]]]
 
@@ -425,14 +425,14 @@ class Edit:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the edits of tables, and keeps what was left out in words."""
+    """Reads the edits of tables, and notes what was left out."""
 
     under: str
     """The field that holds the scores, where the user named one."""
     layout: Layout
     notes: list[str]
     seen: dict[str, None] = field(default_factory=dict)
-    """The factors there were, whether or not they were wanted."""
+    """All factors found, wanted or not."""
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
@@ -725,7 +725,7 @@ def _from_methods(files: list[Path]) -> FolderScores:
 
 
 MEAN_OF = "no overall in the file; the mean of its"
-"""How the reason of an overall begins that no file and no dialog gave."""
+"""How the reason begins for an overall that neither the file nor a dialog gives."""
 
 
 def read_score_file(
@@ -743,7 +743,7 @@ def read_score_file(
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell by its header alone whether a file is a scores.csv: it may be a large one."""
+    """Tell by its header alone whether a file is a scores.csv: the file may be large."""
     if path.suffix.lower() != ".csv" or not path.is_file():
         return False
 
@@ -984,7 +984,7 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
 def _overall(
     read: Mapping[str, tuple[Fraction | None, str]], dialog: Dialog | None
 ) -> tuple[Fraction | None, str]:
-    """Return the overall of an edit: by the dialog's rule, else the mean, which is said with it.
+    """Return the overall of an edit: by the dialog's rule, else the mean, with a note that says so.
 
     There is none where a factor is unscored.
     """

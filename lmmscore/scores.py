@@ -110,7 +110,7 @@ def unjudged_pair(unit: Unit) -> Comparison:
 
 
 def _verdict(played: Played) -> tuple[Outcome, str, str, str]:
-    """Return outcome, reason, winner by place, and how good both are."""
+    """Return outcome, reason, winner by position, and whether both are good or bad."""
     failure = played.done.failure
     if failure is not None:
         return failure.outcome, failure.reason, "", ""
@@ -340,15 +340,14 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
         rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
 
     place = {method: number for number, method in enumerate(unit.methods)}
-    # Methods that only stood beside the others are scored in sessions of their own.
+    # Methods shown only for comparison are scored in sessions of their own.
     rows = [row for row in rows if row.method in place]
     rows.sort(key=lambda row: place[row.method])
     return Result(unit, tuple(played), tuple(rows))
 
 
 def settled(protocol: Protocol, played: Played) -> bool:
-    """Tell whether a suite's later members need not be asked:
-    its overall is 0 whatever they say."""
+    """Tell whether a suite's later members need not be asked: its overall is 0 in any case."""
     suite = protocol.played
     if not isinstance(suite, Ensemble) or not is_gated(protocol):
         return False
@@ -362,7 +361,7 @@ def settled(protocol: Protocol, played: Played) -> bool:
 
 
 def is_gated(protocol: Protocol) -> bool:
-    """Tell whether what one member of a suite says may spare the later ones."""
+    """Tell whether the score of one member of a suite may make the later ones unnecessary."""
     suite = protocol.played
     return isinstance(suite, Ensemble) and bool(suite.suite.gate) and protocol.covers_edits
 
@@ -426,7 +425,7 @@ def _overall_row(
 
 
 def _expected_overall(rows: Sequence[Score], formula: Formula, absent: set[str]) -> Fraction | None:
-    """Return the expected overall where the rule is a weighted sum; of no other is it known."""
+    """Return the expected overall where the rule is a weighted sum; no other rule has one."""
     means = {row.factor: row.expected for row in rows if row.expected is not None}
     return formula.value(means, absent) if means and formula.is_linear else None
 
@@ -441,7 +440,7 @@ def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
     if not faults:
         return Outcome.UNREADABLE, "no score was found"
 
-    # What is known of this very factor says more than what is wrong with the whole reply.
+    # A fault of this factor says more than a fault of the whole reply.
     fault = min(faults, key=lambda fault: fault.factor is None)
     return fault.outcome, fault.says
 
@@ -629,8 +628,8 @@ def _read_cells(path: Path) -> tuple[pd.DataFrame, str]:
 
 
 def _refuse_stray_quotes(path: Path, delimiter: str) -> None:
-    """Raise for a quotation mark that is not closed: pandas takes the lines after it for one cell,
-    and their scores would be missing without a word."""
+    """Raise for a quotation mark that is not closed: pandas reads the lines after it as one cell,
+    and their scores would be missing silently."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
@@ -681,8 +680,7 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 
 def _mapped(cells: pd.Series, function: Callable[[Any], object]) -> pd.Series:
-    """Return what a function makes of each cell, called once for each distinct one:
-    a large table has few."""
+    """Return a function of each cell, called once per distinct cell: a large table has few."""
     return cells.map({cell: function(cell) for cell in cells.unique()})
 
 
@@ -698,8 +696,7 @@ def _is_count(cell: object) -> bool:
 
 
 def _line_at(path: Path, delimiter: str, place: int) -> int:
-    """Return the line at which a row of the table ends;
-    one whose text has line breaks stands on several."""
+    """Return the line at which a row of the table ends: a text with line breaks takes several."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         lines = (reader.line_num for row in reader if row)

@@ -1,7 +1,7 @@
 """Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
-Cells stay as written: "007" and "NA" are ids, not a number and a missing score. Only `number` says
-what a cell is worth. Data sets with pictures in them are read in batches.
+Cells stay as written: "007" and "NA" may be ids, not a number and a missing score. `number` alone
+interprets a cell. Data sets that contain pictures are read in batches.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lmmscore.errors import FileProblem, alternatives
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
-"""What people write in the cell of a number that is not there."""
+"""What people write where a number is missing."""
 
-# A spreadsheet runs a cell that begins so as a formula.
+# A spreadsheet runs a cell that begins with one of these as a formula.
 _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
@@ -120,7 +120,7 @@ def _decoded(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(2)
 
-    # -sig: Excel puts a mark before the first column's name, which would else become part of it.
+    # -sig: Excel writes a byte order mark, which would become part of the first column's name.
     utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     return path.read_text(encoding="utf-16" if utf16 else "utf-8-sig")
 
@@ -156,7 +156,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
         if not is_excel(path):
             return {"": [row for row in _text_cells(path)[0] if any(row)]}
 
-        # Not read-only: openpyxl knows merged cells only of books that are read as a whole.
+        # Not read-only: openpyxl knows about merged cells only in a book that is read as a whole.
         book = _workbook(path, read_only=False)
 
     sheets = {}
@@ -212,7 +212,7 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
 
 
 def _cell(value: Any) -> str:
-    """Return an Excel cell as it looks: a whole number without the `.0` that Excel stores."""
+    """Return an Excel cell as it looks: Excel stores a whole number as a float."""
     if value is None:
         return ""
 
@@ -242,7 +242,7 @@ def _table(
         if not any(row):
             continue
 
-        # Empty cells at the end of a row are a spreadsheet's; a missing or further one is a fault.
+        # Spreadsheets add empty cells at the end of a row; a missing or an extra cell is a fault.
         if len(row) <= max(places, default=-1) or any(row[len(header) :]):
             raise FileProblem(
                 f"{where}:{line}: {len(row)} cells where the header has {len(header)}"
@@ -324,8 +324,8 @@ def parse_json(text: str, path: Path, line: int | None = None) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for a key that stands twice: Python would keep the
-    last and drop the other score without a word."""
+    """Return a JSON object. Raises ValueError for a key that occurs twice: Python would keep the
+    last score and drop the other silently."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -361,7 +361,7 @@ def number(cell: Any) -> float | None:
     if math.isnan(value):
         return None
 
-    # Python reads 1_0 as ten; whoever wrote it in a table meant something else.
+    # Python reads 1_0 as ten, which nobody means in a table.
     if math.isinf(value) or "_" in str(cell):
         raise ValueError(f"{cell!r} is not a number")
 
@@ -406,13 +406,13 @@ NOT_SCORES = frozenset(
     "seed time time_s seconds duration latency runtime cost price tokens id index size width "
     "height steps position order repeat rater annotator worker participant".split()
 )
-"""Columns of numbers that nobody means as a score."""
+"""Columns of numbers that are not scores."""
 
 PROSE = frozenset(
     "comment comments note notes remark remarks reason justification explanation instruction "
     "prompt caption".split()
 )
-"""Columns of text, in which a lone number is still text."""
+"""Columns of text, where a number alone is still text."""
 
 
 def factor_columns(
@@ -428,7 +428,7 @@ def factor_columns(
         if name in taken:
             continue
 
-        # By their cells, not by their names alone: people call factors whatever they like.
+        # By the cells, not by the name alone: people call factors whatever they like.
         cells = [table.plain(table.rows[place][name]) for place in places]
         numbers = sum(map(is_number, cells))
         said = [cell for cell in cells if text(cell).lower() not in NOTHING]
@@ -448,7 +448,7 @@ def _no_score(name: str) -> bool:
 
 
 def defuse(cell: str) -> str:
-    """Return a text cell fit for a CSV file: a quote goes before what a spreadsheet would run.
+    """Return a text cell that is safe in a CSV file: what a spreadsheet would run gets a quote.
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """
@@ -461,7 +461,7 @@ def restore(cell: str) -> str:
 
 
 def _is_defused(cell: str) -> bool:
-    # Text that already looks defused gets one more quote, so that restoring it gives it back.
+    # Text that already looks defused gets another quote, so that `restore` returns it unchanged.
     return cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
 
 
@@ -505,7 +505,7 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 def _split_of(file: Path, root: Path) -> str:
     """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
     match = _SHARD.fullmatch(file.stem)
-    # `datasets` calls all its files data-…, in a folder per split; in Parquet the name tells.
+    # `datasets` calls all its files data-…, in a folder per split; a Parquet file names its split.
     tells = file.suffix != ".arrow" and match is not None and match["split"] != "data"
     if match and tells:
         return match["split"]
@@ -524,7 +524,7 @@ def dataset_columns(file: Path) -> DatasetColumns:
 
 
 def _declared_images(schema: Any) -> set[str]:
-    """Return the columns that Hugging Face's own note in the file calls images."""
+    """Return the columns that the metadata of Hugging Face declares as images."""
     try:
         note = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = note["info"]["features"]

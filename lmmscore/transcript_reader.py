@@ -79,7 +79,7 @@ class Replayed:
 
     @property
     def folder(self) -> Path:
-        """Where it lies, and its pictures if they were saved with it."""
+        """The folder it is in, with its pictures if they were saved too."""
         return self.path.absolute().parent
 
     @property
@@ -170,8 +170,7 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
     if all(factor.weight is not None for factor in factors):
         return factors, "weighted"
 
-    # A transcript that states no weights but scores the four factors of lmm-score is weighed as
-    # that is.
+    # A transcript that states no weights but scores the factors of lmm-score gets its weights.
     usual = load_dialog("lmm-score").factors
     if {factor.key for factor in factors} == {factor.key for factor in usual}:
         return usual, "weighted"
@@ -281,7 +280,7 @@ def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> t
 
 
 def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
-    """Refuse transcripts whose scores do not belong into one table."""
+    """Refuse transcripts whose scores do not belong in one table."""
     first = all_read[0]
     seen: set[Path] = set()
     for replayed in all_read:
@@ -378,7 +377,7 @@ def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pict
     """Return a transcript as a session that was played, its exchanges written to the ledger."""
     transcript = replayed.transcript
     digest = hashlib.sha256(replayed.path.read_bytes()).hexdigest()
-    # Transcripts begin with the same words: each answers for itself.
+    # Transcripts begin with the same words, so each is recorded as a judge of its own.
     asker = Asker.of(f"transcript/{replayed.path.stem}", {"sha256": digest})
     conversation = Conversation()
     exchanges: list[Exchange] = []

@@ -92,7 +92,7 @@ def what_is_found(text: str) -> str:
 
 
 LONGEST_LOOK = 20_000
-"""So many characters are looked through to say what a file holds."""
+"""How many characters are searched to describe what a file holds."""
 
 
 def _first_few(names: Sequence[str]) -> str:
@@ -123,7 +123,7 @@ def _from_tokens(text: str) -> Speech:
     """Return what stands between the tokens of ChatML, Llama 3 and 4, Gemma, Phi or DeepSeek."""
     tokens = list(_OPENING_TOKEN.finditer(text))
     if not tokens or _users_among(_headings(text[: tokens[0].start()])):
-        # A model may let a token slip into its reply; that is not how the chat was saved.
+        # A model may leak a token into its reply: the chat was not saved in that form.
         return []
 
     said: Speech = []
@@ -361,7 +361,7 @@ def _image_address(image: Any) -> str:
 
 
 def _from_tree(value: dict[str, Any]) -> Speech:
-    """Return the branch of a ChatGPT export that was current when it was saved."""
+    """Return the current branch of a ChatGPT export."""
     nodes = value["mapping"]
     at = value.get("current_node")
     if at not in nodes:
@@ -471,7 +471,7 @@ _STRONG_USERS = frozenset(
     )
 )
 _WEAK_USERS = frozenset(("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"))
-"""Such words also head a paragraph of something else."""
+"""Words that also head a paragraph of something else."""
 _JUDGES = frozenset(
     (
         *_JUDGE_ROLES,
@@ -510,7 +510,7 @@ _HEADING = re.compile(
 )
 
 LONGEST_OPENING = 400
-"""So many characters may stand before the first speaker, where nobody is known to be a judge."""
+"""How many characters may precede the first speaker where no name is known to be a judge's."""
 LONGEST_NAME = 40
 
 
@@ -561,7 +561,7 @@ def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Head
         if each.name not in {user, judge}:
             continue
 
-        # Nobody answers himself: a second heading of the judge's belongs to the reply it is in.
+        # Nobody answers themselves: a second heading of the judge is part of the reply it is in.
         if (before, each.name) != (judge, judge):
             turns.append(each)
 
@@ -596,7 +596,7 @@ def _begins(
     if not _is_judge(judge) and len(opening) > LONGEST_OPENING:
         return False
 
-    # Somebody who speaks before, and again later, is the one whose words these are.
+    # Somebody who speaks before it begins and again later is quoting this conversation.
     counts = Counter((each.name, each.style) for each in headings)
     for each in headings:
         if each.start >= turns[0].start:
@@ -619,7 +619,7 @@ def _headings(text: str) -> list[_Heading]:
 
 
 def _heading(match: re.Match[str]) -> _Heading | None:
-    """Return the heading a line is; None where it only looks a little like one."""
+    """Return a line as a heading; None where it only resembles one."""
     name = _name_in(match)
     if not name or len(name) > LONGEST_NAME:
         return None
@@ -645,7 +645,7 @@ def _heading(match: re.Match[str]) -> _Heading | None:
 
 
 def _mark_without_colon(match: re.Match[str], name: str, *, stamped: bool) -> str:
-    """Return what makes a name on a line of its own a heading; nothing where it is none."""
+    """Return what makes a name on a line of its own a heading; empty where it is not one."""
     if stamped:
         return "alone"
     if _signs_in(match):
@@ -705,7 +705,7 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     others = [name for name in times if name != user and name not in _STRONG_USERS]
     answering = [name for name in others if _take_turns(alike, user, name)]
 
-    # A bare name on a line of its own may be a word of somebody's, however well it is known.
+    # A bare name on a line of its own may be part of the text, however well known it is.
     if user in _STRONG_USERS and style != BARE:
         judge = _known_judge(others, times, least=times[user] / 2)
         if judge:
@@ -803,7 +803,7 @@ class TranscriptTurn:
 
 @dataclass(frozen=True)
 class Transcript:
-    """A conversation as published."""
+    """A conversation as it was saved."""
 
     path: Path
     turns: tuple[TranscriptTurn, ...]
