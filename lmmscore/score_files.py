@@ -420,7 +420,12 @@ class Edit:
     cells: Mapping[str, Any]
     where: str
     whole: bool = False
-    """Whether the layout has an overall of its own, under whatever name: none is then added."""
+    """Whether a folder's layout says which factors it has: none is missing, and none is added."""
+
+    def only(self, factors: Collection[str]) -> Edit:
+        """Return the edit with these factors alone."""
+        cells = {name: cell for name, cell in self.cells.items() if name in factors}
+        return replace(self, cells=cells)
 
 
 @dataclass(slots=True)
@@ -431,8 +436,6 @@ class Reader:
     """The field that holds the scores, where the user named one."""
     layout: Layout
     notes: list[str]
-    seen: dict[str, None] = field(default_factory=dict)
-    """All factors found, wanted or not."""
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
@@ -443,13 +446,12 @@ class Reader:
         find_task = _task_finder(self.layout.task_pattern, task)
         for place, cells in self._cells(table, {item, method, task, repeat}):
             row, where = table.rows[place], table.at(place)
-            self.seen |= dict.fromkeys(cells)
             yield Edit(
                 item=text(row[item]),
                 task=find_task(row, item),
                 method=text(row[method]) if method else "",
                 repeat=_repeat(table.plain(row[repeat]), where) if repeat else 1,
-                cells=self._wanted(table, cells),
+                cells={name: table.plain(cell) for name, cell in cells.items()},
                 where=where,
             )
 
@@ -457,12 +459,6 @@ class Reader:
         wanted = getattr(self.layout, what)
         absent = self.layout.shared and wanted not in table.columns
         return table.find("" if absent else wanted, guesses)
-
-    def _wanted(self, table: Table, cells: Mapping[str, Any]) -> dict[str, Any]:
-        chosen = self.layout.factors
-        return {
-            name: table.plain(cell) for name, cell in cells.items() if not chosen or name in chosen
-        }
 
     def _cells(self, table: Table, names: set[str | None]) -> _Cells:
         """Yield for each edit the place of its row and its cells by factor."""
@@ -503,12 +499,6 @@ class Reader:
                     )
 
         return wide
-
-
-def _refuse_unknown_factors(wanted: Sequence[str], known: Collection[str], where: str) -> None:
-    for name in wanted:
-        if name not in known:
-            raise FileProblem(f"{where}: no factor {name!r}{alternatives(name, known, 'it has')}")
 
 
 def _repeat(cell: Any, where: str) -> int:
@@ -593,15 +583,6 @@ def _is_score(entry: Any) -> bool:
     return is_number(entry) or (isinstance(entry, dict) and "score" in entry)
 
 
-@dataclass(frozen=True, slots=True)
-class FolderScores:
-    """Scores kept as ROOT/TASK/METHOD/METRIC.json, read by the layout's own rule."""
-
-    edits: list[Edit]
-    factors: list[str]
-    notes: list[str]
-
-
 VIESCORE = ("SC", "PQ")
 VIESCORE_NOTE = (
     "VIEScore's layout and rule: a metric is the lowest number of its list, truncated to an "
@@ -609,7 +590,7 @@ VIESCORE_NOTE = (
 )
 
 
-def read_score_folder(root: Path) -> FolderScores:
+def read_score_folder(root: Path, notes: list[str]) -> list[Edit]:
     """Read a folder of METRIC.json files, in one folder per method, in one folder per task.
 
     A file maps an item to an object with a `score`: a number, or a list of them. ROOT may be a task
@@ -617,7 +598,7 @@ def read_score_folder(root: Path) -> FolderScores:
     """
     files = sorted(root.glob("*/*/*.json"))
     if files:
-        return _from_metrics(files, lambda file: (file.parts[-3], file.parts[-2]))
+        return _from_metrics(files, lambda file: (file.parts[-3], file.parts[-2]), notes)
 
     files = sorted(root.glob("*/*.json"))
     if not files:
@@ -627,7 +608,7 @@ def read_score_folder(root: Path) -> FolderScores:
 
     if any(isinstance(entry, dict) and "score" in entry for entry in _load(files[0]).values()):
         task = root.resolve().name
-        return _from_metrics(files, lambda file: (task, file.parts[-2]))
+        return _from_metrics(files, lambda file: (task, file.parts[-2]), notes)
 
     return _from_methods(files)
 
@@ -640,15 +621,19 @@ def _load(file: Path) -> dict[str, Any]:
     return data
 
 
-def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -> FolderScores:
+def _from_metrics(
+    files: list[Path], place: Callable[[Path], tuple[str, str]], notes: list[str]
+) -> list[Edit]:
     """Return the scores of TASK/METHOD/METRIC.json; `place` tells task and method of a file."""
     metrics: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for file in files:
         metrics.setdefault(place(file), {})[file.stem] = _load(file)
 
-    factors = sorted({name for found in metrics.values() for name in found})
-    viescore = set(factors) <= set(VIESCORE)
-    notes = [VIESCORE_NOTE] if viescore else []
+    factors = {file.stem for file in files}
+    viescore = factors <= set(VIESCORE)
+    if viescore:
+        notes.append(VIESCORE_NOTE)
+
     edits: list[Edit] = []
     left = 0
     for (task, method), found in metrics.items():
@@ -666,13 +651,11 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             "only items that all files have count"
         )
 
-    if factors == sorted(VIESCORE):
-        factors = [*VIESCORE, "O"]
-        alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
-        if alone:
-            notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
+    alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
+    if factors == set(VIESCORE) and alone:
+        notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
 
-    return FolderScores(edits, factors, notes)
+    return edits
 
 
 def _score_of(entry: Any) -> Any:
@@ -684,10 +667,10 @@ def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
     for its reason."""
     # VIEScore counts the lowest of its sub-scores, of 10.
     cells: dict[str, Any] = {}
-    for name, score in raw.items():
-        least = _least(score)
+    for name in filter(raw.__contains__, VIESCORE):
+        least = _least(raw[name])
         if least is None:
-            cells[name] = f"unreadable score {score!r}"
+            cells[name] = f"unreadable score {raw[name]!r}"
         else:
             cells[name] = min(max(least / 10, Fraction(0)), Fraction(1))
 
@@ -709,19 +692,16 @@ def _least(score: Any) -> Fraction | None:
     return min(Fraction(int(number(part) or 0)) for part in score)
 
 
-def _from_methods(files: list[Path]) -> FolderScores:
+def _from_methods(files: list[Path]) -> list[Edit]:
     """Return the scores of TASK/METHOD.json files, one number per metric and item."""
     edits: list[Edit] = []
-    factors: dict[str, None] = {}
     for file in files:
         for item, entry in _load(file).items():
             cells = entry if isinstance(entry, dict) else {"score": entry}
-            factors |= dict.fromkeys(cells)
-            edits.append(
-                Edit(item, file.parts[-2], file.stem, 1, cells, f"{file}: {item}", whole=True)
-            )
+            where = f"{file}: {item}"
+            edits.append(Edit(item, file.parts[-2], file.stem, 1, cells, where, whole=True))
 
-    return FolderScores(edits, list(factors), [])
+    return edits
 
 
 MEAN_OF = "no overall in the file; the mean of its"
@@ -771,11 +751,16 @@ def scores_in(
     renames = renames or {}
     notes = [] if notes is None else notes
     path, field = split_field(spec)
-    if path.is_dir():
-        return _folder(path, layout, dialog, renames, notes)
-
     if not field and _is_ours(path):
         return _own(path, renames, plain=layout == USUAL_LAYOUT and dialog is None)
+
+    # Which columns are what has no meaning in a folder; choosing factors has.
+    named = replace(layout, factors=(), shared=False) != USUAL_LAYOUT or dialog is not None
+    if path.is_dir() and named:
+        raise FileProblem(
+            f"{path}: the names in a folder say what is what; "
+            "only --factor, --rename and --out can be used"
+        )
 
     edits = _edits_in(path, field, layout, notes)
     refuse_merging(_factors_of(edits), renames)
@@ -792,42 +777,27 @@ def scores_in(
 
 
 def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[Edit]:
-    """Return the edits of a file; of an Excel file `field` names a sheet."""
-    sheet = ""
-    if is_excel(path):
-        sheet, field = field, ""
+    """Return the edits of a file or folder with the factors wanted.
 
-    reader = Reader(field, layout, notes)
-    tables = with_items(read_tables(path, sheet), layout.item, notes)
-    edits = [edit for table in tables for edit in reader.edits(table)]
-    _refuse_unknown_factors(layout.factors, reader.seen, str(path))
-    return edits
+    Of an Excel file `field` names a sheet.
+    """
+    if path.is_dir():
+        edits = read_score_folder(path, notes)
+    else:
+        sheet = ""
+        if is_excel(path):
+            sheet, field = field, ""
 
+        reader = Reader(field, layout, notes)
+        tables = with_items(read_tables(path, sheet), layout.item, notes)
+        edits = [edit for table in tables for edit in reader.edits(table)]
 
-def _folder(
-    path: Path, layout: Layout, dialog: Dialog | None, renames: Mapping[str, str], notes: list[str]
-) -> list[Score]:
-    """Return the scores of a folder, by its layout's rule."""
-    # Which columns are what has no meaning in a folder; choosing factors has.
-    plain = replace(layout, factors=(), shared=False)
-    if plain != USUAL_LAYOUT or dialog is not None:
-        raise FileProblem(
-            f"{path}: the names in a folder say what is what; "
-            "only --factor, --rename and --out can be used"
-        )
+    known = _factors_of(edits)
+    for name in layout.factors:
+        if name not in known:
+            raise FileProblem(f"{path}: no factor {name!r}{alternatives(name, known, 'it has')}")
 
-    found = read_score_folder(path)
-    notes += found.notes
-    _refuse_unknown_factors(layout.factors, found.factors, str(path))
-    factors = [name for name in found.factors if not layout.factors or name in layout.factors]
-    refuse_merging(factors, renames)
-    scores = []
-    for edit in found.edits:
-        own = [name for name in factors if name in edit.cells]
-        renamed = _renamed(edit, renames)
-        scores += list(_scores_of(renamed, [renames.get(name, name) for name in own], None))
-
-    return scores
+    return [edit.only(layout.factors) for edit in edits] if layout.factors else edits
 
 
 def refuse_merging(factors: Sequence[str], renames: Mapping[str, str]) -> None:
@@ -943,7 +913,8 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
 
 def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterator[Score]:
     """Yield the scores of one edit, the overall last."""
-    read = {factor: _read(edit, factor, dialog) for factor in factors}
+    own = [factor for factor in factors if factor in edit.cells or not edit.whole]
+    read = {factor: _read(edit, factor, dialog) for factor in own}
     if OVERALL not in read and not edit.whole:
         read[OVERALL] = _overall(read, dialog)
 
