@@ -385,7 +385,7 @@ def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, 
         scores = {"type": "array", "items": _score_schema(factors[0].scale)}
         made = _object_schema(_text_schema(form) | {form.list: scores})
     else:
-        made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+        made = _factors_schema(factors, form)
 
     under = fill(form.under, slots, "form.under")
     return json.dumps(_object_schema({under: made}) if under else made)
@@ -393,8 +393,7 @@ def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, 
 
 def scores_schema(factors: Sequence[Factor], n: int) -> str:
     """Return the JSON schema of a reply that scores n images, for a turn that asks for prose."""
-    form = JsonForm(text="justification")
-    image = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+    image = _factors_schema(factors, JsonForm(text="justification"))
     if n == 1:
         return json.dumps(image)
 
@@ -406,8 +405,14 @@ def _text_schema(form: JsonForm) -> dict[str, Any]:
     return {form.text: {"type": "string"}} if form.text else {}
 
 
-def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
-    return _object_schema({**_text_schema(form), form.number: _score_schema(factor.scale)})
+def _factors_schema(factors: Sequence[Factor], form: JsonForm) -> dict[str, Any]:
+    """Return the schema of one image: each factor with its justification and its score."""
+    made = {}
+    for factor in factors:
+        score = {form.number: _score_schema(factor.scale)}
+        made[factor.key] = _object_schema(_text_schema(form) | score)
+
+    return _object_schema(made)
 
 
 def _score_schema(scale: Scale) -> dict[str, Any]:

@@ -194,4 +194,4 @@ def refuse_unless_whole(least: int, **given: Any) -> None:
     """Raise for the first value that is not a whole number of at least `least`."""
     for name, value in given.items():
         if not isinstance(value, Integral) or value < least:
-            raise LmmscoreError(f"{name}={value!r}: it must be a whole number from {least} on")
+            raise LmmscoreError(f"{name}={value!r}: it must be a whole number of at least {least}")

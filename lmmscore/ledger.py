@@ -994,13 +994,13 @@ def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: 
     Raises FileProblem where there is nothing to copy, and names the judges there are.
     """
     if out.exists():
-        raise FileProblem(f"{out}: exists already; name a new file")
+        raise FileProblem(f"{out}: already exists; name a new file")
 
     rows = rows_of(path, keys=keys, judge=judge)
     first = next(rows, None)
     if first is None:
         judges = ", ".join(dict.fromkeys(each.judge for each in contents(path)))
-        raise FileProblem(f"{path}: nothing in it fits; its exchanges are of {judges or 'nobody'}")
+        raise FileProblem(f"{path}: no exchange matches; it has exchanges of {judges or 'nobody'}")
 
     return write_rows(out, chain([first], rows))
 
@@ -1070,7 +1070,7 @@ def faults_of(row: Row) -> Iterator[str]:
     values = _named(row)
     asked = ("judge", "parameters", "conversation", "repeat")
     if _digest([values[name] for name in asked]) != values["key"]:
-        yield "its key does not fit what was asked"
+        yield "its key does not match what was asked"
 
     for name in ("parameters", "images"):
         try:

@@ -494,7 +494,7 @@ class Reader:
             for cell in (table.plain(row[name]) for row in table.rows):
                 if is_number(cell) and abs(number(cell) or 0) > FARTHEST:
                     raise FileProblem(
-                        f"{table.where}: column {name} has {cell}, and no scale goes so far; "
+                        f"{table.where}: column {name} has {cell}, which is on no scale in use; "
                         "name the factors with --factor NAME"
                     )
 
@@ -554,12 +554,12 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     if not field and len(nested) > 1:
         listed = ", ".join(nested)
         raise FileProblem(
-            f"{table.where}: scores stand under {listed}; choose one: {table.where}:{nested[0]}"
+            f"{table.where}: there are scores under {listed}; choose one: {table.where}:{nested[0]}"
         )
 
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
-        there_are = alternatives(chosen, nested, "scores stand under")
+        there_are = alternatives(chosen, nested, "there are scores under")
         raise FileProblem(f"{table.where}: no field {chosen!r}{there_are}")
 
     return chosen

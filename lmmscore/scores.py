@@ -220,7 +220,7 @@ def _row(row: Mapping[str, str | None], where: str) -> Comparison:
     methods = (cells["method_a"], cells["method_b"])
     winner, outcome = cells["winner"], cells["outcome"]
     if outcome not in list(Outcome):
-        raise FileProblem(f"{where}: outcome {outcome!r} is none of {', '.join(Outcome)}")
+        raise FileProblem(f"{where}: outcome {outcome!r} is not one of {', '.join(Outcome)}")
     if winner not in (*methods, TIE, ""):
         raise FileProblem(f"{where}: winner {winner!r} is neither of the pair, nor `{TIE}`")
     if (outcome == Outcome.SCORED) != bool(winner):
@@ -654,7 +654,7 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
         (
             ~frame["outcome"].isin(list(Outcome)),
             "outcome",
-            f"outcome {{!r}} is none of {', '.join(Outcome)}",
+            f"outcome {{!r}} is not one of {', '.join(Outcome)}",
         ),
         (
             numbers.isna() & ~empty,

@@ -143,9 +143,7 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
             if len(set(keys)) < len(keys):
                 double = next(key for key in keys if keys.count(key) > 1)
                 line = node.start_mark.line + 1
-                raise FileProblem(
-                    f"{where}, line {line}: the key {double!r} stands twice; keep one"
-                )
+                raise FileProblem(f"{where}, line {line}: duplicate key {double!r}; keep one")
 
             waiting.extend(child for pair in node.value for child in pair)
         elif isinstance(node, yaml.SequenceNode):

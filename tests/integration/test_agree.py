@@ -462,9 +462,9 @@ def test_an_agreement_shows_in_a_notebook_and_as_a_frame(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
-        ({"seed": -1}, "whole number from 0 on"),
-        ({"resamples": 0}, "whole number from 2 on"),
-        ({"minimum_edits": 1}, "whole number from 2 on"),
+        ({"seed": -1}, "whole number of at least 0"),
+        ({"resamples": 0}, "whole number of at least 2"),
+        ({"minimum_edits": 1}, "whole number of at least 2"),
         ({"epsilon": float("nan")}, "between 0 and 1"),
         ({"scale": (1, float("inf"))}, "lowest and the highest"),
         ({"judges": {}}, "no judge"),

@@ -121,7 +121,7 @@ def test_an_edited_question_does_not_verify(tmp_path: Path) -> None:
     connection.close()
     done = invoke("ledger", "verify", path)
     assert done.exit_code == 1
-    assert "does not fit" in done.output
+    assert "does not match" in done.output
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
@@ -159,7 +159,7 @@ def test_a_judge_who_is_not_there_is_not_taken_out(tmp_path: Path) -> None:
     """It says whose exchanges there are, and leaves no empty ledger behind."""
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.record(Asker.of("here", {}), Conversation().say("?"), 1, Reply("x")).result()
-    with pytest.raises(LmmscoreError, match="are of here"):
+    with pytest.raises(LmmscoreError, match="exchanges of here"):
         extract(tmp_path / "l.sqlite", tmp_path / "out.sqlite", judge="nobody")
     assert not (tmp_path / "out.sqlite").exists()
 

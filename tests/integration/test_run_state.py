@@ -639,7 +639,7 @@ def test_a_conversation_is_shown_whatever_is_wrong_with_others(
     shown = CliRunner().invoke(command, ["show", str(out), "i0"])
     assert (shown.exit_code, shown.stderr) == (0, ""), shown.exception
     refused = CliRunner().invoke(command, ["show", str(out), "i1"])
-    assert "its key does not fit" in str(refused.exception)
+    assert "its key does not match" in str(refused.exception)
 
 
 def test_the_replay_of_a_part_says_that_it_is_one(tmp_path: Path, make_benchmark: Maker) -> None:

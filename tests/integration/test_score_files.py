@@ -131,7 +131,7 @@ def test_methods_tasks_and_repeats_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "field", "said"),
     [
-        ([{"id": "a", "x": {"q": 1}, "y": {"q": 2}}], "", "scores stand under x, y; choose one"),
+        ([{"id": "a", "x": {"q": 1}, "y": {"q": 2}}], "", "there are scores under x, y; choose one"),
         ([{"id": "a", "online": {"q": 1}}], ":onlin", "no field 'onlin' (did you mean online?"),
         ([{"nr": "a", "x": {"q": 1}}], "", "which column is the item? Say --item-column NAME"),
         ([{"id": "a", "x": {"q": 1}}, {"id": "a", "x": {"q": 2}}], "", "'a' was scored before"),

@@ -414,9 +414,9 @@ def test_a_fixed_order_is_pointed_out() -> None:
     [
         ({"level": 1.5}, "between 0 and 1"),
         ({"level": float("nan")}, "between 0 and 1"),
-        ({"resamples": -5}, "whole number from 0 on"),
-        ({"resamples": 10.5}, "whole number from 0 on"),
-        ({"seed": -1}, "whole number from 0 on"),
+        ({"resamples": -5}, "whole number of at least 0"),
+        ({"resamples": 10.5}, "whole number of at least 0"),
+        ({"seed": -1}, "whole number of at least 0"),
         ({"task": []}, "task is empty; name one of: t0, t1"),
         ({"factor": []}, "factor is empty; name one of: acc"),
         ({"weights": {}}, "there are no weights"),

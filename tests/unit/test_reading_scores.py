@@ -40,7 +40,7 @@ def changed(**cells: str) -> list[str]:
     [
         (changed(outcome="refused"), "score '9', though the outcome says there is none"),
         (changed(outcome="unreadable"), "score '9', though the outcome says there is none"),
-        (changed(outcome="fine"), "outcome 'fine' is none of scored,"),
+        (changed(outcome="fine"), "outcome 'fine' is not one of scored,"),
         (changed(score=""), "outcome is scored, but there is no score"),
         *((changed(score=score), f"score '{score}' is not a number")
           for score in ("True", "nan", "inf", "1e999", "abc", "1_0", "5·5")),
@@ -48,7 +48,7 @@ def changed(**cells: str) -> list[str]:
           for repeat in ("1.5", "", "-1", "0", "x")),
         *((changed(position=position), f"position '{position}' is neither empty nor")
           for position in ("x", "1.5", "0")),
-        (GOOD[:5], "outcome '' is none of"),
+        (GOOD[:5], "outcome '' is not one of"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_meant_is_refused_by_its_number(

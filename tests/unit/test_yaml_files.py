@@ -38,7 +38,7 @@ def test_alias_bomb_is_refused_at_once() -> None:
 
 def test_doubled_key_is_refused() -> None:
     """A key that stands twice would silently lose one of its values."""
-    with pytest.raises(FileProblem, match="'name' stands twice"):
+    with pytest.raises(FileProblem, match="duplicate key 'name'"):
         parse_yaml("name: a\nname: b", "d.yaml")
 
 
