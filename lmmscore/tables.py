@@ -28,6 +28,7 @@ NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 # A spreadsheet runs a cell that begins with one of these as a formula.
 _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
+_NEARLY_NUMBER = re.compile(r"[+-]?\d*[.,]?\d+\s*(?P<unit>%|/\s*\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,8 +421,8 @@ def factor_columns(
 ) -> list[str]:
     """Return the columns that hold scores: those with a number in them. Doubtful ones are noted.
 
-    A column in which some cells are not numbers is a factor too: its missing scores must show, not
-    make it vanish.
+    A column in which some cells are not numbers is a factor too, and so is one of `8/10` or `5,5`:
+    scores that cannot be read must show as missing, not leave the overall to the other factors.
     """
     found = []
     for name in table.columns:
@@ -435,12 +436,20 @@ def factor_columns(
         plain = name.strip().lower()
         if not said:
             notes.append(f"{table.where}: column {name} is empty and is ignored")
-        elif numbers and _no_score(plain):
+        elif not numbers and not _nearly_numbers(said):
+            continue
+        elif _no_score(plain):
             notes.append(f"{table.where}: column {name} is ignored; by its name it is not a score")
-        elif numbers == len(said) or (numbers and plain not in PROSE):
+        elif numbers == len(said) or plain not in PROSE:
             found.append(name)
 
     return found
+
+
+def _nearly_numbers(cells: Sequence[Any]) -> bool:
+    """Tell whether every cell is a number as people write it, all in one form: `85%`, `8/10`."""
+    forms = [_NEARLY_NUMBER.fullmatch(text(cell)) for cell in cells]
+    return all(forms) and len({form["unit"] for form in forms if form}) == 1
 
 
 def _no_score(name: str) -> bool:

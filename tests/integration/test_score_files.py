@@ -333,3 +333,21 @@ def test_a_sheet_of_a_workbook_with_macros_can_be_named(tmp_path: Path) -> None:
     )
     path = path.rename(tmp_path / "s.xlsm")
     assert {score.item for score in scores_in(f"{path}:two")} == {"2"}
+
+
+@pytest.mark.parametrize(("first", "second"), [("5,5", "6,5"), ("8/10", "9/10"), ("85%", "90 %")])
+def test_a_factor_of_unreadable_numbers_does_not_vanish(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    """Without it the overall would be that of the other factors, and look complete."""
+    path = csv_file(tmp_path / "s.csv", f'item,acc,pre\n1,"{first}",7\n2,"{second}",8\n')
+    found = [score for score in scores_in(path) if score.factor in ("acc", "overall")]
+    assert [score.score for score in found] == [None] * 4
+    assert all("is not a number" in score.reason for score in found)
+
+
+@pytest.mark.parametrize("cells", [("16/9", "4/3"), ("512x512", "64x64"), ("2024-01-05", "v2")])
+def test_a_column_of_text_is_no_factor(tmp_path: Path, cells: tuple[str, str]) -> None:
+    """Ratios, sizes and dates are not scores in some other spelling."""
+    path = csv_file(tmp_path / "s.csv", f"item,shape,pre\n1,{cells[0]},7\n2,{cells[1]},8\n")
+    assert {score.factor for score in scores_in(path)} == {"pre", "overall"}
