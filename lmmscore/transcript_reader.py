@@ -20,12 +20,12 @@ from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.importers.dialogs.document import factors_in, item_of
 from lmmscore.ledger import Asker, Ledger, key_of
-from lmmscore.parsing import Reading, read_overall, read_text
+from lmmscore.parsing import Fault, FaultKind, Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
 from lmmscore.run_folder import TRANSCRIPTS, Circumstances, Manifest, Run
 from lmmscore.run_writer import RunWriter
-from lmmscore.scales import Factor, Overall, Scale, formula, parts_of
+from lmmscore.scales import Factor, Overall, Scale, formula, parts_of, show
 from lmmscore.scores import SLIP_TOLERANCE, result_of
 from lmmscore.session import Done, Exchange, Played, Question, Session, Shown
 from lmmscore.transcripts import Transcript, load_transcript
@@ -179,8 +179,8 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
 
 
 def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple[int, Reading]:
-    """Return the last reply with a complete verdict, else the one with most scores,
-    and what it says."""
+    """Return the last reply with a complete verdict, else the one with most scores, and what it
+    says."""
     after = transcript.edit_turns[-1]
     readings = [
         (number, read_text(turn.reply, factors, n))
@@ -193,7 +193,23 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple
         )
 
     complete = [found for found in readings if found[1].complete]
-    return complete[-1] if complete else max(readings, key=lambda found: len(found[1].scores))
+    fullest = max(readings, key=lambda found: len(found[1].scores))
+    where, reading = complete[-1] if complete else fullest
+    later = [found for number, found in readings if number > where]
+    return where, _uncontested(reading, later)
+
+
+def _uncontested(reading: Reading, later: Sequence[Reading]) -> Reading:
+    """Return a reading without the scores that a later reply changes: which counts is unknown."""
+    scores = dict(reading.scores)
+    faults = list(reading.faults)
+    for other in later:
+        for cell, score in other.scores.items():
+            if cell in scores and scores[cell] != score:
+                says = f"scored {show(scores.pop(cell))}, but {show(score)} in a later reply"
+                faults.append(Fault(FaultKind.CONTRADICTION, says, *cell))
+
+    return replace(reading, scores=scores, faults=tuple(faults))
 
 
 def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]:

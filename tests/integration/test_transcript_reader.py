@@ -99,6 +99,20 @@ def test_wrong_sums_are_slips(tmp_path: Path) -> None:
     assert [edit["overall"] for edit in made["edits"]] == [2, 8]
 
 
+def test_a_score_that_is_changed_later_does_not_stand(tmp_path: Path) -> None:
+    """A judge that takes back one image's score leaves that image without one, and says why."""
+    scores = bulleted([(1, 2, 3, 4), (9, 8, 7, 6)])
+    path = transcript(
+        tmp_path / "t.md",
+        ["6_a.png", "6_b.png"],
+        scores,
+        "You are right. Image 2: S_acc: 3, S_pre: 8, S_qua: 7, S_real: 6.",
+    )
+    first, second = read_transcript(path).edits
+    assert first.overall == 2
+    assert second.overall is None and second.reason.endswith("scored 9, but 3 in a later reply")
+
+
 def test_an_image_without_scores_is_unscored(tmp_path: Path) -> None:
     """A missing image has a reason and no number, and the exit code says so."""
     path = transcript(tmp_path / "t.md", ["6_a.png", "6_b.png"], bulleted([(1, 2, 3, 4)]))
