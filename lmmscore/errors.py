@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Literal
 
-Scope = Literal["turn", "session", "run"]
+Scope = Literal["session", "run"]
 
 
 class LmmscoreError(Exception):
@@ -41,23 +41,25 @@ class ImageProblem(LmmscoreError):
 class JudgeError(LmmscoreError):
     """A judge did not answer.
 
-    `scope` says what this stops: the turn (its session ends unscored, with this reason), the
-    session, or the whole run. A judge error is never recorded as a reply.
+    `scope` says what it ends: the session, unscored and with this reason, or the whole run. A judge
+    error is never recorded as a reply.
     """
 
     scope: Scope = "session"
 
 
+class FatalJudgeError(JudgeError):
+    """A judge error that ends the run: every further question would meet it too, or be lost."""
+
+    scope: Scope = "run"
+
+
 class ContentFiltered(JudgeError):
     """The provider's content filter withheld the question or the answer."""
 
-    scope: Scope = "turn"
 
-
-class NoRecordedReply(JudgeError):
+class NoRecordedReply(FatalJudgeError):
     """A replayed ledger or transcript holds no answer to this question."""
-
-    scope: Scope = "run"
 
 
 class JudgeFileError(LmmscoreError):
@@ -68,26 +70,20 @@ class JudgeUnavailable(JudgeError):
     """The server did not answer, after every retry."""
 
 
-class ServerUnreachable(JudgeError):
+class ServerUnreachable(FatalJudgeError):
     """No server at this address: nothing listens there, or the host is unknown."""
-
-    scope: Scope = "run"
 
 
 class AnswerTooLarge(JudgeError):
     """The server sent more bytes than any reply could have."""
 
 
-class ImagesRefused(JudgeError):
+class ImagesRefused(FatalJudgeError):
     """The model takes no images; every further question would fail in the same way."""
 
-    scope: Scope = "run"
 
-
-class ServerAway(JudgeError):
+class ServerAway(FatalJudgeError):
     """The server asks for a pause longer than a run should wait."""
-
-    scope: Scope = "run"
 
 
 class RequestRefused(JudgeError):
@@ -99,23 +95,17 @@ class PayloadTooLarge(JudgeError):
     """The question is more bytes than the server takes."""
 
 
-class ParameterRefused(JudgeError):
+class ParameterRefused(FatalJudgeError):
     """The server refuses one of the parameters; every further question would fail in the same
     way."""
 
-    scope: Scope = "run"
 
-
-class NotAuthorised(JudgeError):
+class NotAuthorised(FatalJudgeError):
     """No key, a wrong key, or one that may not do this."""
 
-    scope: Scope = "run"
 
-
-class ModelNotFound(JudgeError):
+class ModelNotFound(FatalJudgeError):
     """The server has no such model, or no such address."""
-
-    scope: Scope = "run"
 
 
 class AddressNotFound(ModelNotFound):
@@ -126,40 +116,30 @@ class StateLost(RequestRefused):
     """The server no longer has a conversation or a file that it kept; it must be sent again."""
 
 
-class NotTrusted(JudgeError):
+class NotTrusted(FatalJudgeError):
     """No secure connection to the server: its certificate is not trusted, or it speaks no TLS."""
 
-    scope: Scope = "run"
 
-
-class QuotaExhausted(JudgeError):
+class QuotaExhausted(FatalJudgeError):
     """The account has no money or no quota left; waiting a minute will not help."""
 
-    scope: Scope = "run"
 
-
-class BudgetExhausted(JudgeError):
+class BudgetExhausted(FatalJudgeError):
     """The next question might cost more than is left of the budget."""
 
-    scope: Scope = "run"
 
-
-class LedgerUnreadable(JudgeError):
+class LedgerUnreadable(FatalJudgeError):
     """The ledger cannot be read, so it is unknown what was answered.
 
     No question may be asked again that might be on record.
     """
 
-    scope: Scope = "run"
 
-
-class NotRecorded(JudgeError):
+class NotRecorded(FatalJudgeError):
     """A reply came but could not be recorded.
 
     Nothing more may be asked: it would be paid for and lost.
     """
-
-    scope: Scope = "run"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
