@@ -309,38 +309,29 @@ class Turn(StrictModel):
 
         return self.say
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Every text of this turn."""
-        return (*self._common_texts, *self.say_for.values())
+    def texts(self, task: str | None = None) -> tuple[str, ...]:
+        """Return every text of this turn, or those that may be said about items of a task."""
+        if task in self.say_for:
+            return (self.say_for[task],)
 
-    @property
-    def _common_texts(self) -> tuple[str, ...]:
         forms = (self.say, self.say_first, self.say_last, self.say_only)
-        said = (text for text in forms if text is not None)
-        return (*said, *self.say_at.values())
+        said = [text for text in forms if text is not None]
+        said += self.say_at.values()
+        if task is None:
+            said += self.say_for.values()
 
-    def texts_for(self, task: str) -> tuple[str, ...]:
-        """Return every text that may be said about an item of a task category."""
-        return (self.say_for[task],) if task in self.say_for else self._common_texts
+        return tuple(said)
+
+    def kinds(self, task: str | None = None) -> tuple[str, ...]:
+        """Return the kinds of picture it shows, before its words or between them: every one, or
+        those shown with items of a task."""
+        between = [kind for text in self.texts(task) for kind in shown_in(text)]
+        return tuple(dict.fromkeys((*self.show, *between)))
 
     @property
     def is_shot(self) -> bool:
         """Whether it is an example put into the conversation rather than asked."""
         return self.heard is not None
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Every kind of picture it shows, before its words or between them."""
-        return self._shown_with(self.texts)
-
-    def kinds_for(self, task: str) -> tuple[str, ...]:
-        """Return the kinds of picture it shows with an item of a task category."""
-        return self._shown_with(self.texts_for(task))
-
-    def _shown_with(self, texts: Sequence[str]) -> tuple[str, ...]:
-        between = (kind for text in texts for kind in shown_in(text))
-        return tuple(dict.fromkeys((*self.show, *between)))
 
     def asked_of(self, item: Item) -> bool:
         """Tell whether it is part of a conversation about this item."""

@@ -284,7 +284,9 @@ class Dialog(StrictModel):
         `edit` included."""
         values = self.setting_values(chosen)
         shown = (
-            fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.kinds
+            fill(kind, values, f"dialog {self.name}")
+            for turn in self.turns
+            for kind in turn.kinds()
         )
         return tuple(dict.fromkeys(shown))
 
@@ -294,7 +296,7 @@ class Dialog(StrictModel):
         where = f"dialog {self.name}"
         needed = []
         for turn in self.turns_for(item):
-            for kind in turn.kinds_for(item.task):
+            for kind in turn.kinds(item.task):
                 filled = fill(kind, values, where)
                 if filled not in ("edit", *PAIR_KINDS) and not is_file(filled):
                     needed.append(filled)
@@ -305,7 +307,7 @@ class Dialog(StrictModel):
         """Return the columns of the items file that a conversation about an item says."""
         texts = [self.system]
         for turn in self.turns_for(item):
-            texts += [*turn.texts_for(item.task), turn.heard or ""]
+            texts += [*turn.texts(item.task), turn.heard or ""]
 
         columns: list[str] = []
         for text in texts:
@@ -412,7 +414,7 @@ def _newer_in_turn(turn: Turn) -> Iterator[str]:
         if getattr(form, key):
             yield f"form: {key}"
 
-    for text in turn.texts:
+    for text in turn.texts():
         for kind in shown_in(text):
             yield f"{{{{{SHOW}{kind}}}}}"
 
@@ -465,7 +467,7 @@ def _missing_turns(dialog: Dialog) -> Iterator[str]:
     if any(_shows_by_setting(turn) for turn in asked):
         return
 
-    shown = {kind for turn in asked for kind in turn.kinds}
+    shown = {kind for turn in asked for kind in turn.kinds()}
     edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
     if "edit" not in shown and not shown.issuperset(edits):
         yield f"turns: no turn shows an edit; one must `show: [{', '.join(edits)}]`"
@@ -542,13 +544,13 @@ def _slot_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
     """Yield the unknown names in a turn's words, and the pictures that it cannot show."""
     known = _known_slots(dialog) - _ONLY_IN_REPAIRS
     # Any kind of picture may stand between the words; which of them can be shown is asked below.
-    kinds = {f"{SHOW}{kind}" for kind in turn.kinds}
-    for text in turn.texts:
+    kinds = {f"{SHOW}{kind}" for kind in turn.kinds()}
+    for text in turn.texts():
         yield from _unknown_slots(text, known | kinds, where)
 
     yield from _unknown_slots(turn.heard or "", known, where)
 
-    for kind in turn.kinds:
+    for kind in turn.kinds():
         yield from _unknown_slots(kind, known, where)
         # A kind that a setting gives is known only once the setting is chosen.
         if not slots_of(kind):
