@@ -768,6 +768,11 @@ def scores_in(
     factors = _factors_of(edits)
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
+        # A column that the user calls the overall stands; any other gives way to the rule.
+        named_so = OVERALL in renames.values()
+        if OVERALL in factors and dialog.formula is not None and not named_so:
+            factors.remove(OVERALL)
+            notes.append(f"{path}: its own overall is ignored; the rule of {dialog.name} gives it")
 
     if not factors:
         raise FileProblem(f"{path}: no scores in it; a score is a number under its factor's name")

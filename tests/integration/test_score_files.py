@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -351,3 +352,18 @@ def test_a_column_of_text_is_no_factor(tmp_path: Path, cells: tuple[str, str]) -
     """Ratios, sizes and dates are not scores in some other spelling."""
     path = csv_file(tmp_path / "s.csv", f"item,shape,pre\n1,{cells[0]},7\n2,{cells[1]},8\n")
     assert {score.factor for score in scores_in(path)} == {"pre", "overall"}
+
+
+def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path) -> None:
+    """A file's own overall, right or wrong, gives way to the rule, and a note says so."""
+    text = "item,acc,pre,qua,real,overall\n1,6,10,7,6,9.9\n2,11,10,7,6,9\n"
+    path = csv_file(tmp_path / "s.csv", text)
+    notes: list[str] = []
+    dialog = load_dialog("lmm-score")
+    found = [
+        score for score in scores_in(path, dialog=dialog, notes=notes) if score.factor == "overall"
+    ]
+    assert [score.score for score in found] == [Fraction("7.4"), None]
+    assert notes == [f"{path}: its own overall is ignored; the rule of lmm-score gives it"]
+    kept = scores_in(path, dialog=dialog, renames={"overall": "overall"})
+    assert [score.score for score in kept if score.factor == "overall"] == [Fraction("9.9"), 9]
