@@ -406,8 +406,7 @@ class _BenchmarkReader:
 
                 continue
 
-            if not parsed.instruction.strip():
-                self._problem(place, "missing-column", "no instruction")
+            if not self._has_columns(place, row):
                 continue
 
             images = {

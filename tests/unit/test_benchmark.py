@@ -231,3 +231,13 @@ def test_a_folder_of_pictures_that_is_not_there_is_one_problem(make_benchmark: M
     assert [str(problem) for problem in read_benchmark(root).problems] == [
         f"{settings_file}, root: no folder 'nowhere' here"
     ]
+
+
+@pytest.mark.parametrize("lacking", ["id", "instruction"])
+def test_an_item_that_is_written_out_needs_an_id_and_an_instruction(
+    tmp_path: Path, lacking: str
+) -> None:
+    """An id of blanks identifies no scores: two such items would share theirs."""
+    item = {"id": "a", "instruction": "Do", "edits": {}} | {lacking: " "}
+    root = inline(tmp_path / "b", item)
+    assert kinds(root) == ["missing-column"]
