@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
-from lmmscore.errors import BenchmarkError, FileProblem, ImageProblem, counted, nearest
+from lmmscore.errors import BenchmarkError, FileProblem, ImageProblem, counted, listed, nearest
 from lmmscore.images import (
     IMAGE_SUFFIXES,
     SUFFIXES,
@@ -217,9 +217,9 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
     for name in wanted:
         if name not in known:
             names = list(known)
-            listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+            shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
             raise BenchmarkError(
-                f"no {what} {name!r} in the benchmark{nearest(name, names)}; it has: {listed}"
+                f"no {what} {name!r} in the benchmark{nearest(name, names)}; it has: {shown}"
             )
 
     return wanted or list(known)
@@ -337,9 +337,12 @@ class _BenchmarkReader:
             methods=tuple(methods),
             items=tuple(items),
             problems=tuple(self.problems),
-            method_names=self.file.methods if isinstance(self.file.methods, dict) else {},
+            method_names=self._method_names(),
             task_titles=self.file.tasks,
         )
+
+    def _method_names(self) -> dict[str, str]:
+        return self.file.methods if isinstance(self.file.methods, dict) else {}
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
         self.problems.append(BenchmarkProblem(place, kind, says, level))
@@ -491,6 +494,7 @@ class _BenchmarkReader:
         for name in sorted({name for name in methods if methods.count(name) > 1}):
             self._problem(place, "duplicate", f"{name!r} is listed twice")
 
+        self._check_names(methods, place)
         for name in sorted(set(found) - set(methods)):
             says = (
                 f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
@@ -510,6 +514,17 @@ class _BenchmarkReader:
 
             says = f"no edit of {name!r} was found, for any item{hint}; correct or remove the name"
             self._problem(place, "method-without-edits", says, "problem")
+
+    def _check_names(self, methods: list[str], place: str) -> None:
+        """Report methods that tables would call by the same name."""
+        called: dict[str, list[str]] = {}
+        for method in dict.fromkeys(methods):
+            called.setdefault(self._method_names().get(method, method), []).append(method)
+
+        for name, same in called.items():
+            if len(same) > 1:
+                says = f"{listed(same)} are all called {name!r} in tables; give each its own name"
+                self._problem(place, "duplicate", says, "problem")
 
     def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
         """Return the methods that have edits, listed or not, to suggest one for a mistyped name."""

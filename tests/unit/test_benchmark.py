@@ -241,3 +241,14 @@ def test_an_item_that_is_written_out_needs_an_id_and_an_instruction(
     item = {"id": "a", "instruction": "Do", "edits": {}} | {lacking: " "}
     root = inline(tmp_path / "b", item)
     assert kinds(root) == ["missing-column"]
+
+
+@pytest.mark.parametrize("names", [{"x": "Ours", "y": "Ours"}, {"x": "y", "y": "y"}])
+def test_two_methods_of_one_name_are_reported(tmp_path: Path, names: dict[str, str]) -> None:
+    """Nobody could tell their rows in a table apart."""
+    for name in "axy":
+        picture(tmp_path / "b" / f"{name}.png")
+    item = {"id": "a", "instruction": "Do", "edits": {"x": "x.png", "y": "y.png"}}
+    (problem,) = read_benchmark(inline(tmp_path / "b", item, methods=names)).problems
+    assert problem.kind == "duplicate" and "x and y are all called" in problem.says
+    assert not problem.fatal
