@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lmmscore.errors import FileProblem, alternatives, counted
+from lmmscore.errors import FileProblem, alternatives, counted, listed
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scales import geometric_mean
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
@@ -148,36 +148,47 @@ def _sources(spec: str, columns: Columns, notes: list[str]) -> list[RatingSource
     """Return the tables that FILE, FILE:SHEET or FOLDER means, and who rated each."""
     path, sheet = split_field(spec)
     if not path.is_dir():
-        tables = with_items(read_tables(path, sheet), columns.item, notes)
-        return [RatingSource(table, _rater_name(table.where)) for table in tables]
+        return _rated([path], columns, notes, sheet=sheet)
 
     files = _files(path)
+    folders = [one for one in sorted(path.iterdir()) if one.is_dir() and _files(one)]
     if files:
-        return _folder_ratings(files, columns, notes, task="")
+        if folders:
+            names = listed([folder.name for folder in folders])
+            notes.append(f"{path}: has ratings of its own, so those in {names} are ignored")
+        return _rated(files, columns, notes)
+
+    if not folders:
+        raise FileProblem(f"{path}: no ratings in this folder; known are {', '.join(SUFFIXES)}")
 
     found = []
-    for folder in sorted(one for one in path.iterdir() if one.is_dir()):
+    for folder in folders:
         # A folder per task, named as the scores name it.
-        found += _folder_ratings(_files(folder), columns, notes, task=folder.name)
+        found += _rated(_files(folder), columns, notes, task=folder.name)
 
-    if not found:
-        raise FileProblem(f"{path}: no ratings in this folder; known are {', '.join(SUFFIXES)}")
     return found
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    """Return the tables in a folder; what editors leave there, `.ipynb_checkpoints`, has none."""
+    if folder.name.startswith("."):
+        return []
+
+    files = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in SUFFIXES]
+    return [file for file in files if not file.name.startswith((".", "~$"))]
 
 
-def _folder_ratings(
-    files: Sequence[Path], columns: Columns, notes: list[str], *, task: str
+def _rated(
+    files: Sequence[Path], columns: Columns, notes: list[str], *, task: str = "", sheet: str = ""
 ) -> list[RatingSource]:
-    """Return the tables of a folder's files, each file one rater."""
+    """Return the tables of files, each file or sheet one rater."""
     shared = _shared_start([file.stem for file in files]) if task else ""
     found = []
     for file in files:
-        for table in with_items(read_tables(file), columns.item, notes):
-            rater = _rater_name(table.where).removeprefix(shared)
+        tables = with_items(read_tables(file, sheet), columns.item, notes)
+        alone = len(tables) == 1 and not sheet
+        for table in tables:
+            rater = _rater_name(table.where, alone=alone).removeprefix(shared)
             found.append(RatingSource(table, rater, task))
 
     return found
@@ -204,10 +215,22 @@ def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
     return found or sheets
 
 
-def _rater_name(where: str) -> str:
-    """Return a rater's name from a file's: its stem, with the sheet's name where it is a sheet."""
+_UNNAMED_SHEET = re.compile(
+    r"sheet ?\d*"
+    r"|(?:tabelle|feuil|hoja|foglio|blad|planilha|plan|folha|ark|taul|arkusz|лист|工作表) ?\d+",
+    re.IGNORECASE,
+)
+"""The names that spreadsheets give to sheets themselves."""
+
+
+def _rater_name(where: str, *, alone: bool) -> str:
+    """Return a rater's name from a table's place: its sheet, or its file where the sheet has no
+    name of its own."""
     path, sheet = split_field(where)
-    return sheet or path.stem
+    if not _UNNAMED_SHEET.fullmatch(sheet):
+        return sheet or path.stem
+
+    return path.stem if alone else f"{path.stem} {sheet}"
 
 
 def _rows(
@@ -243,9 +266,9 @@ def _rows(
 def _item_column(table: Table, found: str | None) -> str:
     """Return the column of the item. Raises FileProblem where none was found."""
     if found is None:
-        listed = ", ".join(table.columns)
+        names = ", ".join(table.columns)
         raise FileProblem(
-            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+            f"{table.where}: which column is the item? Say --item-column NAME (it has: {names})"
         )
 
     return found
@@ -552,9 +575,9 @@ def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -
 def _choose(table: Table, field: str, nested: list[str]) -> str:
     """Return the field to read, asking for it by name where there are several."""
     if not field and len(nested) > 1:
-        listed = ", ".join(nested)
+        names = ", ".join(nested)
         raise FileProblem(
-            f"{table.where}: there are scores under {listed}; choose one: {table.where}:{nested[0]}"
+            f"{table.where}: there are scores under {names}; choose one: {table.where}:{nested[0]}"
         )
 
     chosen = field or nested[0]

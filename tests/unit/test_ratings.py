@@ -101,6 +101,40 @@ def test_one_sheet_a_rater(tmp_path: Path) -> None:
     assert read_ratings([f"{path}:bob"]).table["score"].tolist() == [4.0]
 
 
+def test_one_workbook_a_rater(tmp_path: Path) -> None:
+    """Every workbook has a sheet called Sheet1: the raters are called as their files are."""
+    for name, score in (("ann", 3), ("bob", 4)):
+        table = pd.DataFrame({"item": ["a"], "quality": [score]})
+        table.to_excel(tmp_path / f"{name}.xlsx", sheet_name="Sheet1", index=False)
+    found = read_ratings([tmp_path]).table
+    assert dict(zip(found["rater"], found["score"], strict=True)) == {"ann": 3, "bob": 4}
+
+
+def test_sheets_without_a_name_are_told_by_their_file(tmp_path: Path) -> None:
+    """Sheet1 and Sheet2 of two workbooks are four raters."""
+    for name in ("ann", "bob"):
+        with pd.ExcelWriter(tmp_path / f"{name}.xlsx") as book:
+            for sheet in ("Sheet1", "Tabelle2"):
+                pd.DataFrame({"item": ["a"], "quality": [3]}).to_excel(
+                    book, sheet_name=sheet, index=False
+                )
+    raters = {"ann Sheet1", "ann Tabelle2", "bob Sheet1", "bob Tabelle2"}
+    assert set(read_ratings([tmp_path]).table["rater"]) == raters
+
+
+def test_folders_that_are_not_read_are_noted(tmp_path: Path) -> None:
+    """A folder with files of its own is read by them alone, and says so; editors' files do not count."""
+    for place in ("tasks/ann.csv", ".ipynb_checkpoints/ann.csv"):
+        (tmp_path / place).parent.mkdir()
+        write(tmp_path / place, "item,quality\na,3\n")
+    write(tmp_path / "~$ann.xlsx", "")
+    assert read_ratings([tmp_path]).table["task"].tolist() == ["tasks"]
+    write(tmp_path / "bob.csv", "item,quality\na,4\n")
+    found = read_ratings([tmp_path])
+    assert found.table["score"].tolist() == [4]
+    assert found.notes == [f"{tmp_path}: has ratings of its own, so those in tasks are ignored"]
+
+
 def test_a_lone_score_rates_the_edit_as_a_whole(tmp_path: Path) -> None:
     """item, rater, score without a factor is a rating of the overall."""
     found = read_ratings([write(tmp_path / "r.csv", "item,rater,score\na,x,3\n")]).table
