@@ -740,6 +740,9 @@ def read_score_file(
     """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
     path, field = split_field(spec)
     if not field and _is_ours(path):
+        if dialog is not None and notes is not None:
+            notes.append(f"{path}: a scores.csv is taken as it is; --dialog checks nothing in it")
+
         return read_scores(path)
 
     return frame_of(scores_in(spec, layout, dialog, notes=notes))

@@ -367,3 +367,12 @@ def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path) -> None:
     assert notes == [f"{path}: its own overall is ignored; the rule of lmm-score gives it"]
     kept = scores_in(path, dialog=dialog, renames={"overall": "overall"})
     assert [score.score for score in kept if score.factor == "overall"] == [Fraction("9.9"), 9]
+
+
+def test_our_own_file_is_not_checked_against_a_dialog_and_says_so(tmp_path: Path) -> None:
+    """What a run wrote was held to its own dialog; naming another changes nothing, silently no more."""
+    path = csv_file(tmp_path / "s.csv", ",".join(SCORE_COLUMNS) + "\n1,t,A,1,1,acc,99,scored,\n")
+    notes: list[str] = []
+    table = read_score_file(path, dialog=load_dialog("lmm-score"), notes=notes)
+    assert table["score"].tolist() == [99]
+    assert notes == [f"{path}: a scores.csv is taken as it is; --dialog checks nothing in it"]
