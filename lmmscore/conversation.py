@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -415,7 +416,8 @@ def _score_schema(scale: Scale) -> dict[str, Any]:
         return {"type": "number", "enum": [float(value) for value in scale.values]}
 
     if scale.integers:
-        return {"type": "integer", "enum": list(range(int(scale.low), int(scale.high) + 1))}
+        whole = range(math.ceil(scale.low), math.floor(scale.high) + 1)
+        return {"type": "integer", "enum": list(whole)}
 
     return {"type": "number", "minimum": float(scale.low), "maximum": float(scale.high)}
 

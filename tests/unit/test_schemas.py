@@ -5,10 +5,11 @@ import json
 import jsonschema
 import pytest
 
-from lmmscore.conversation import reply_schema
+from lmmscore.conversation import JsonForm, reply_schema
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
+from lmmscore.scales import Factor, Scale
 
 
 def test_the_schema_admits_exactly_the_scale() -> None:
@@ -47,3 +48,10 @@ def test_a_dialog_in_prose_cannot_be_structured() -> None:
     """lmm-score asks for prose; holding it to a schema would be another protocol."""
     with pytest.raises(DialogError, match="prose"):
         load_protocol("lmm-score", {}, structured=True)
+
+
+def test_whole_numbers_lie_within_the_ends_of_the_scale() -> None:
+    """Of 0.5 to 3.5 the whole numbers are 1 to 3: a judge is not offered a score off the scale."""
+    scale = Scale.model_validate({"min": 0.5, "max": 3.5, "integers": True})
+    schema = json.loads(reply_schema(JsonForm(), [Factor(key="acc", scale=scale)], {}))
+    assert schema["properties"]["acc"]["properties"]["score"]["enum"] == [1, 2, 3]
