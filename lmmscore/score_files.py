@@ -789,13 +789,14 @@ def scores_in(
         )
 
     edits = _edits_in(path, field, layout, notes)
+    named_so = OVERALL in renames.values()
+    renames = _with_overall(renames, _factors_of(edits), str(path), notes)
     refuse_merging(_factors_of(edits), renames)
     edits = [_renamed(edit, renames) for edit in edits]
     factors = _factors_of(edits)
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
         # A column that the user calls the overall stands; any other gives way to the rule.
-        named_so = OVERALL in renames.values()
         if OVERALL in factors and dialog.formula is not None and not named_so:
             factors.remove(OVERALL)
             notes.append(f"{path}: its own overall is ignored; the rule of {dialog.name} gives it")
@@ -829,6 +830,37 @@ def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[
             raise FileProblem(f"{path}: no factor {name!r}{alternatives(name, known, 'it has')}")
 
     return [edit.only(layout.factors) for edit in edits] if layout.factors else edits
+
+
+_OVERALL_NAMES = frozenset(
+    "overall_score overall_rating total total_score average avg mean final_score".split()
+)
+"""What other tools call an overall, and some of them a factor."""
+
+
+def _with_overall(
+    renames: Mapping[str, str], factors: Sequence[str], where: str, notes: list[str]
+) -> Mapping[str, str]:
+    """Return the renames, `Overall` among them; other names that may mean it are noted.
+
+    A column of overalls that is taken for a factor would count in the mean that becomes the
+    overall.
+    """
+    if OVERALL in factors or OVERALL in renames.values():
+        return renames
+
+    found = dict(renames)
+    for name in factors:
+        plain = name.strip().lower().replace(" ", "_")
+        if plain == OVERALL:
+            found.setdefault(name, OVERALL)
+        elif plain in _OVERALL_NAMES and name not in renames:
+            notes.append(
+                f"{where}: {name} counts as a factor; if it is the overall, "
+                f"say --rename {name}=overall"
+            )
+
+    return found
 
 
 def refuse_merging(factors: Sequence[str], renames: Mapping[str, str]) -> None:

@@ -354,9 +354,10 @@ def test_a_column_of_text_is_no_factor(tmp_path: Path, cells: tuple[str, str]) -
     assert {score.factor for score in scores_in(path)} == {"pre", "overall"}
 
 
-def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path) -> None:
+@pytest.mark.parametrize("called", ["overall", "Overall"])
+def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path, called: str) -> None:
     """A file's own overall, right or wrong, gives way to the rule, and a note says so."""
-    text = "item,acc,pre,qua,real,overall\n1,6,10,7,6,9.9\n2,11,10,7,6,9\n"
+    text = f"item,acc,pre,qua,real,{called}\n1,6,10,7,6,9.9\n2,11,10,7,6,9\n"
     path = csv_file(tmp_path / "s.csv", text)
     notes: list[str] = []
     dialog = load_dialog("lmm-score")
@@ -365,7 +366,7 @@ def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path) -> None:
     ]
     assert [score.score for score in found] == [Fraction("7.4"), None]
     assert notes == [f"{path}: its own overall is ignored; the rule of lmm-score gives it"]
-    kept = scores_in(path, dialog=dialog, renames={"overall": "overall"})
+    kept = scores_in(path, dialog=dialog, renames={called: "overall"})
     assert [score.score for score in kept if score.factor == "overall"] == [Fraction("9.9"), 9]
 
 
@@ -376,3 +377,23 @@ def test_our_own_file_is_not_checked_against_a_dialog_and_says_so(tmp_path: Path
     table = read_score_file(path, dialog=load_dialog("lmm-score"), notes=notes)
     assert table["score"].tolist() == [99]
     assert notes == [f"{path}: a scores.csv is taken as it is; --dialog checks nothing in it"]
+
+
+def test_an_overall_with_a_capital_is_the_overall(tmp_path: Path) -> None:
+    """It is not one factor more in the mean of the others."""
+    path = csv_file(tmp_path / "s.csv", "item,acc,pre,Overall\n1,2,4,9\n")
+    assert by_factor(path) == {("1", "", "acc"): 2, ("1", "", "pre"): 4, ("1", "", "overall"): 9}
+
+
+def test_a_factor_that_may_be_the_overall_is_noted(tmp_path: Path) -> None:
+    """A total counts as a factor, for it may be one; the note says how to take it as the overall."""
+    path = csv_file(tmp_path / "s.csv", "item,acc,Total score\n1,2,4\n")
+    notes: list[str] = []
+    assert {score.factor for score in scores_in(path, notes=notes)} == {
+        "acc",
+        "Total score",
+        "overall",
+    }
+    assert len(notes) == 1 and "--rename Total score=overall" in notes[0]
+    renamed = scores_in(path, renames={"Total score": "overall"}, notes=notes)
+    assert [float(score.score or 0) for score in renamed] == [2, 4] and len(notes) == 1
