@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
@@ -10,12 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem, alternatives, counted, listed
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scales import geometric_mean
-from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
+from lmmscore.scores import frame_of, is_scores_file, read_scores
 from lmmscore.tables import (
     SUFFIXES,
     Table,
@@ -739,25 +738,13 @@ def read_score_file(
 ) -> pd.DataFrame:
     """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
     path, field = split_field(spec)
-    if not field and _is_ours(path):
+    if not field and is_scores_file(path):
         if dialog is not None and notes is not None:
             notes.append(f"{path}: a scores.csv is taken as it is; --dialog checks nothing in it")
 
         return read_scores(path)
 
     return frame_of(scores_in(spec, layout, dialog, notes=notes))
-
-
-def _is_ours(path: Path) -> bool:
-    """Tell by its header alone whether a file is a scores.csv: the file may be large."""
-    if path.suffix.lower() != ".csv" or not path.is_file():
-        return False
-
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        header = file.readline()
-
-    columns = header.replace(";", ",").replace('"', "").strip().split(",")
-    return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
 
 def scores_in(
@@ -777,7 +764,7 @@ def scores_in(
     renames = renames or {}
     notes = [] if notes is None else notes
     path, field = split_field(spec)
-    if not field and _is_ours(path):
+    if not field and is_scores_file(path):
         return _own(path, renames, plain=layout == USUAL_LAYOUT and dialog is None)
 
     # Which columns are what has no meaning in a folder; choosing factors has.
@@ -913,24 +900,6 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
         )
 
     return scores
-
-
-def write_scores(scores: list[Score], out: Path | TextIO) -> None:
-    """Write scores as a tidy scores.csv."""
-    if isinstance(out, Path):
-        try:
-            with out.open("w", encoding="utf-8", newline="") as file:
-                write_scores(scores, file)
-        except OSError as error:
-            raise FileProblem(
-                f"{out}: cannot be written ({error.strerror or error}); give another --out"
-            ) from error
-
-        return
-
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(SCORE_COLUMNS)
-    writer.writerows(as_cells(score) for score in scores)
 
 
 def _renamed(edit: Edit, renames: Mapping[str, str]) -> Edit:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lmmscore.dialog import Dialog, Ensemble
 from lmmscore.errors import FileProblem
@@ -549,6 +549,24 @@ def as_cells(row: Score, *, expected: bool = False) -> list[object]:
     return cells
 
 
+def write_scores(scores: list[Score], out: Path | TextIO) -> None:
+    """Write scores as a tidy scores.csv."""
+    if isinstance(out, Path):
+        try:
+            with out.open("w", encoding="utf-8", newline="") as file:
+                write_scores(scores, file)
+        except OSError as error:
+            raise FileProblem(
+                f"{out}: cannot be written ({error.strerror or error}); give another --out"
+            ) from error
+
+        return
+
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(SCORE_COLUMNS)
+    writer.writerows(as_cells(score) for score in scores)
+
+
 def read_scores(path: Path) -> pd.DataFrame:
     """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one, naming the line
     at fault.
@@ -579,6 +597,18 @@ def read_scores(path: Path) -> pd.DataFrame:
         repeat=numbers["repeat"].astype(int),
         position=numbers["position"].astype("Int64"),
     )
+
+
+def is_scores_file(path: Path) -> bool:
+    """Tell by its header alone whether a file is a scores.csv: the file may be large."""
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return False
+
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline()
+
+    columns = header.replace(";", ",").replace('"', "").strip().split(",")
+    return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
 
 def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:

@@ -47,7 +47,8 @@ def command(
     """
     from lmmscore.dialog import load_dialog
     from lmmscore.records import OVERALL
-    from lmmscore.score_files import Layout, scores_in, write_scores
+    from lmmscore.score_files import Layout, scores_in
+    from lmmscore.scores import write_scores
 
     layout = Layout(**{name: columns[f"{name}_column"] for name in ("item", "method", "task")},
                     task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip
