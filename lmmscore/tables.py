@@ -404,8 +404,10 @@ def number_list(cell: Any) -> list[float] | None:
 
 
 NOT_SCORES = frozenset(
-    "seed time time_s seconds duration latency runtime cost price tokens id index size width "
-    "height steps position order repeat rater annotator worker participant".split()
+    "seed time time_s seconds duration latency runtime timestamp cost price tokens size width "
+    "height step steps iteration epoch guidance id uid key index row line number nr item image "
+    "sample method model task category position order repeat trial run session rater annotator "
+    "worker participant age year".split()
 )
 """Columns of numbers that are not scores."""
 

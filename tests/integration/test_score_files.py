@@ -228,6 +228,15 @@ def test_a_seed_is_no_factor(tmp_path: Path) -> None:
     assert "no factor 'ac' (did you mean acc?" in str(wrong.exception)
 
 
+@pytest.mark.parametrize("name", ["image", "Sample", "uid", "row", "trial"])
+def test_a_second_number_of_the_item_is_no_factor(tmp_path: Path, name: str) -> None:
+    """Where the item is known, another column that numbers it does not count in the overall."""
+    path = csv_file(tmp_path / "s.csv", f"item,{name},acc\na,7,3\nb,8,4\n")
+    notes: list[str] = []
+    assert {score.factor for score in scores_in(path, notes=notes)} == {"acc", "overall"}
+    assert notes == [f"{path}: column {name} is ignored; by its name it is not a score"]
+
+
 def test_a_number_off_every_scale_is_asked_about(tmp_path: Path) -> None:
     """A column that was hardly meant as a factor does not drown the others in the overall."""
     path = csv_file(tmp_path / "s.csv", "item,iterations,acc\n1,5000,5\n")
