@@ -354,16 +354,14 @@ def ruined(image: Image.Image) -> Image.Image:
     return ImageOps.invert(coarse).resize(image.size, Image.Resampling.NEAREST)
 
 
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class Picture:
     """One picture as a judge sees it. Holds no bytes: a caller that needs them twice keeps them."""
 
-    __slots__ = ("__weakref__", "digest", "path", "recipe")
-
-    def __init__(self, path: Path, recipe: Recipe, digest: str) -> None:
-        self.path = path
-        self.recipe = recipe
-        self.digest = digest
-        """Identifies file and recipe; holds no name."""
+    path: Path
+    recipe: Recipe
+    digest: str
+    """Identifies file and recipe; holds no name."""
 
     def __repr__(self) -> str:
         return f"Picture({self.digest[:12]})"
