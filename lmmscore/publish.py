@@ -363,6 +363,11 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
             says = ", ".join(cell for _, cell in row if cell)
             problems.append(f"{table}: {says}: the replies do not say so")
 
+    # A row that stands there twice would count twice in every mean.
+    repeated = len(published) - len(set(published))
+    if repeated:
+        problems.append(f"{table} repeats {counted(repeated, 'row')}")
+
     lacking = len(derived - set(published))
     if lacking:
         problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
