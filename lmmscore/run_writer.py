@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import orjson
 
@@ -45,7 +45,6 @@ from lmmscore.scores import (
     unjudged_pair,
     unjudged_scores,
 )
-from lmmscore.session import Played
 from lmmscore.tables import restore
 from lmmscore.yaml_files import yaml_text
 
@@ -208,14 +207,15 @@ class Readings:
             return None
 
         about = [item.task, item.instruction, dict(item.fields)]
-        return _digest([self._context, name, unit.shown, about, files])
+        return _digest([self._context, name, about, files])
 
     def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
 
 
 def _name(unit: Unit) -> str:
-    return json.dumps([unit.item.id, unit.repeat, unit.methods])
+    # With the order: a pair that is shown in both is two units of the same methods.
+    return json.dumps([unit.item.id, unit.repeat, unit.methods, unit.shown])
 
 
 def _digest(parts: Iterable[object]) -> str:
@@ -292,7 +292,6 @@ class RunWriter:
 
     def __init__(self, path: Path, manifest: Manifest, plan: Plan, ledger_path: Path) -> None:
         self.path = path
-        self.unscored = 0
         self._manifest = manifest
         self._plan = plan
         self._ledger_path = ledger_path
@@ -300,12 +299,17 @@ class RunWriter:
         self._taken: set[tuple[Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
+        """Whether a judge was asked, so that there is something new."""
         self._says_running = False
         self._flushed_at = 0.0
         self._readings: Readings | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
-        """Units on their way, in the order of the plan, and whether they were derived before."""
+        """Units under way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
+        self._parts: dict[str, _Part] = {}
+        """The derived files, by name."""
+        self._table = "pairs.csv" if plan.protocol.covers_pairs else "scores.csv"
+        """The file that holds what was judged."""
         if path.is_file():
             raise FileProblem(f"{path}: is a file; name a folder for the run with --out")
 
@@ -325,42 +329,29 @@ class RunWriter:
 
     def _open(self) -> None:
         with _writing(self.path):
-            self._scores = self._part("scores.csv")
-            self._sessions = self._part("sessions.jsonl")
-            self._rows = csv.writer(self._scores, lineterminator="\n")
-            self._rows.writerow(self._columns)
-            self._pairs: _Part | None = None
+            for name in ("scores.csv", "sessions.jsonl"):
+                self._parts[name] = _Part(self.path / name)
+
+            self._parts["scores.csv"].rows.writerow(self._score_columns)
             if self._plan.protocol.covers_pairs:
-                self._pairs = self._part("pairs.csv")
-                csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
+                self._parts["pairs.csv"] = _Part(self.path / "pairs.csv")
+                self._parts["pairs.csv"].rows.writerow(header(self._dialog))
 
     @property
-    def _columns(self) -> tuple[str, ...]:
-        return (*SCORE_COLUMNS, EXPECTED) if self._has_expected else SCORE_COLUMNS
+    def _score_columns(self) -> list[str]:
+        return [*SCORE_COLUMNS, EXPECTED] if self._has_expected else [*SCORE_COLUMNS]
 
     @property
     def _has_expected(self) -> bool:
         return bool(self._manifest.parameters.get("logprobs"))
 
-    def _cells(self, row: Score) -> list[object]:
-        return as_cells(row, expected=self._has_expected)
-
     @property
     def _dialog(self) -> Dialog:
         return self._plan.protocol.dialogs[0]
 
-    def _part(self, name: str) -> _Part:
-        return _Part((self.path / f"{name}.part").open("w", encoding="utf-8", newline=""))
-
-    def _keep_pictures(self) -> None:
-        """Keep the pictures that dialogs show of their own:
-        the run is replayed without the dialogs' files."""
-        for dialog in self._plan.protocol.dialogs:
-            for name in dialog.files:
-                kept = self.path / OWN_PICTURES / dialog.name / name
-                if kept != dialog.file(name):
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(dialog.file(name), kept)
+    @property
+    def _before(self) -> Manifest | None:
+        return self._earlier.manifest if self._earlier else None
 
     def begin(self) -> None:
         """Write run.yaml, so that even a run that is killed says what it was.
@@ -372,6 +363,15 @@ class RunWriter:
         if self._before is None or self._before.state != "finished":
             self._say_running()
 
+    def _keep_pictures(self) -> None:
+        """Copy the pictures that dialogs show of their own: a replay has only the run's folder."""
+        for dialog in self._plan.protocol.dialogs:
+            for name in dialog.files:
+                kept = self.path / OWN_PICTURES / dialog.name / name
+                if kept != dialog.file(name):
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(dialog.file(name), kept)
+
     def _say_running(self) -> None:
         """Say that what the folder holds is about to change, before it does."""
         if self._says_running:
@@ -379,7 +379,9 @@ class RunWriter:
 
         self._says_running = True
         with _writing(self.path):
-            self._remove_tables()
+            # No table of an earlier state stands beside the scores of another.
+            for name in _TABLES:
+                (self.path / name).unlink(missing_ok=True)
 
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         before = self._before
@@ -390,10 +392,7 @@ class RunWriter:
             judged=before.judged if before else 0,
         )
 
-    def _remove_tables(self) -> None:
-        """No table of an earlier state stands beside the scores of another."""
-        for name in _TABLES:
-            (self.path / name).unlink(missing_ok=True)
+    # Results, as they come.
 
     def unknown(
         self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
@@ -417,7 +416,7 @@ class RunWriter:
 
             known(unit, reading.exchanges)
             if self._queue:
-                # Asked for again when its turn comes: a long plan is not held in memory.
+                # Looked up again when its turn comes: a long plan is not held in memory.
                 self._queue.append((unit, True))
             else:
                 self._take_derived(unit, reading)
@@ -427,16 +426,13 @@ class RunWriter:
         # Units that were given up on the way have no result.
         while self._queue and self._take_next() is not result.unit:
             pass
-        self._take_played(result)
-        self._take_known()
 
-    def _take_known(self) -> None:
-        """Append what was derived before, up to the first unit that is being played."""
+        self._take_played(result)
         while self._queue and self._queue[0][1]:
             self._take_next()
 
     def _take_next(self) -> Unit:
-        """Go on to the next unit of the plan; append what is known of it."""
+        """Go on to the next unit of the plan; append it where it was derived before."""
         unit, known = self._queue.popleft()
         if known and self._readings is not None:
             self._take_derived(unit, self._readings.get(unit))
@@ -444,86 +440,76 @@ class RunWriter:
 
     def _take_derived(self, unit: Unit, derived: Derived) -> None:
         with _writing(self.path):
-            for file, name in self._derived():
-                file.copy(derived.tables.get(name, ""))
+            for name, part in self._parts.items():
+                part.file.write(derived.tables.get(name, ""))
 
         self._taken.add(unit.key)
         self._counts.update(derived.counts)
-        self.unscored += derived.counts["unscored"]
-        for model, fingerprint in derived.models:
-            self._fingerprints.setdefault(model, {})[fingerprint] = None
-
-    def _keep_reading(self, result: Result, slips: int) -> None:
-        """Keep what was derived, where all was well: there is nothing to say of it another time."""
-        if self._readings is None or not _all_was_well(result):
-            return
-
-        replies: dict[str, Reply] = {}
-        models: dict[tuple[str, str], None] = {}
-        for played in result.played:
-            for exchange in played.exchanges:
-                reply = exchange.reply
-                replies[exchange.key] = reply
-                if reply.model:
-                    models[reply.model, reply.fingerprint] = None
-
-        tables = {name: file.said for file, name in self._derived()}
-        counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
-        derived = Derived(tables, counts, list(models), len(replies))
-        self._readings.keep(result.unit, replies, derived)
+        self._note_models(derived.models)
 
     def _take_played(self, result: Result) -> None:
-        slips = self._counts["slips"]
         if any(not exchange.recalled for each in result.played for exchange in each.exchanges):
+            self._asked = True
             self._say_running()
 
-        for file, _ in self._derived():
-            file.said = ""
+        for part in self._parts.values():
+            part.said = ""
 
+        records = [SessionRecord.of(each, self._plan.benchmark.root) for each in result.played]
         with _writing(self.path):
-            self._rows.writerows(self._cells(row) for row in result.scores)
+            self._write_scores(result.scores)
             if result.comparison is not None:
                 self._write_pair(result.comparison)
 
-            for played in result.played:
-                self._take_session(played)
+            for record in records:
+                self._write_session(record)
 
             self._flush_if_due()
 
+        counts = {
+            "judged": int(bool(result.unit.shown)),
+            "unscored": _unscored(result),
+            "slips": sum(len(record.slips) for record in records),
+        }
         self._taken.add(result.unit.key)
-        self._counts["judged"] += bool(result.unit.shown)
-        self._counts["repairs"] += sum(played.repairs for played in result.played)
-        self.unscored += _unscored(result)
-        self._keep_reading(result, self._counts["slips"] - slips)
+        self._counts.update(counts)
+        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
+        models = _models_of(result)
+        self._note_models(models)
+        if self._readings is not None and _all_was_well(result):
+            replies = {e.key: e.reply for each in result.played for e in each.exchanges}
+            tables = {name: part.said for name, part in self._parts.items()}
+            self._readings.keep(result.unit, replies, Derived(tables, counts, models, len(replies)))
+
+    def _note_models(self, models: Iterable[tuple[str, str]]) -> None:
+        for model, fingerprint in models:
+            self._fingerprints.setdefault(model, {})[fingerprint] = None
 
     def _flush_if_due(self) -> None:
         """Let whoever looks at a run that is going on see what there is."""
         now = time.monotonic()
-        if now - self._flushed_at < FLUSH_S:
-            return
-        self._flushed_at = now
-        for file, _ in self._derived():
-            file.flush()
+        if now - self._flushed_at >= FLUSH_S:
+            self._flushed_at = now
+            self._flush()
+
+    def _flush(self) -> None:
+        for part in self._parts.values():
+            part.file.flush()
+
+    def _write_scores(self, scores: Iterable[Score]) -> None:
+        expected = self._has_expected
+        rows = (as_cells(score, expected=expected) for score in scores)
+        self._parts["scores.csv"].rows.writerows(rows)
 
     def _write_pair(self, row: Comparison) -> None:
-        assert self._pairs is not None, "only runs that compare pairs have comparisons"
-        cells = comparison_cells(row, self._dialog.factors)
-        csv.writer(self._pairs, lineterminator="\n").writerow(cells)
+        self._parts["pairs.csv"].rows.writerow(comparison_cells(row, self._dialog.factors))
 
-    def _take_session(self, played: Played) -> None:
-        record = SessionRecord.of(played, self._plan.benchmark.root)
-        self._counts["slips"] += len(record.slips)
+    def _write_session(self, record: SessionRecord) -> None:
+        self._counts["repairs"] += record.repairs
         self._counts["helped"] += record.helped
-        self._write_line(record)
-        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
-        for exchange in played.exchanges:
-            reply = exchange.reply
-            self._asked = self._asked or not exchange.recalled
-            if reply.model:
-                self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
+        self._parts["sessions.jsonl"].write(f"{record.model_dump_json()}\n")
 
-    def _write_line(self, record: SessionRecord) -> None:
-        self._sessions.write(f"{record.model_dump_json()}\n")
+    # The end of a run.
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
@@ -532,7 +518,7 @@ class RunWriter:
 
         missed = [unit for unit in self._plan if unit.key not in self._taken]
         with _writing(self.path):
-            older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
+            older = self._add_older_results()
             for unit in missed:
                 self._add_unjudged(unit, older)
 
@@ -542,7 +528,7 @@ class RunWriter:
             # Stopped while it derived again what was judged before: all of it is still here.
             state = "finished"
 
-        if self._is_changed() or state != "finished":
+        if state != "finished" or not self._is_as_before(self._table):
             self._say_running()
 
         with _writing(self.path):
@@ -552,7 +538,7 @@ class RunWriter:
             state=state,
             waiting=waiting,
             models=list(self._fingerprints) or (self._before.models if self._before else []),
-            unscored=self.unscored,
+            unscored=self._counts["unscored"],
             slips=self._counts["slips"],
             repairs=self._counts["repairs"],
             helped=self._counts["helped"],
@@ -560,6 +546,55 @@ class RunWriter:
             **self._standing(state, missed, older, len(kept)),
         )
         return Run(self.path)
+
+    def _add_older_results(self) -> _Kept:
+        """Keep what an earlier run of this folder judged and this one did not judge again."""
+        kept = _Kept()
+        if self._earlier is None or self._is_as_before(*self._parts):
+            return kept
+
+        taken, columns = self._taken, header(self._dialog)
+        if not self._plan.protocol.covers_pairs:
+            taken = {(place, (method,)) for place, methods in taken for method in methods}
+            columns = self._score_columns
+
+        unscored = set()
+        for row in self._earlier.run.score_rows():
+            key = _key_of_row(row)
+            if key in taken or row["outcome"] == Outcome.UNJUDGED:
+                continue
+
+            kept.results.add(key)
+            self._parts[self._table].rows.writerow([row.get(column, "") for column in columns])
+            if row["outcome"] not in (Outcome.SCORED, Outcome.ABSENT):
+                unscored.add(key)
+
+        self._counts["unscored"] += len(unscored)
+        self._add_older_sessions(self._earlier.run, kept)
+        return kept
+
+    def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
+        """Keep the records of the sessions whose results stay."""
+        for record in run.intact_records():
+            place, order = (record.task, record.item, record.repeat), tuple(record.order)
+            stays = [(place, order), *((place, (method,)) for method in order)]
+            if not kept.results.isdisjoint(stays):
+                # The members of a suite share an order: together they are one unit.
+                kept.sessions.add((place, order))
+                self._counts["slips"] += len(record.slips)
+                self._write_session(record)
+
+    def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
+        if unit.is_pair:
+            if unit.key not in older.results:
+                self._write_pair(unjudged_pair(unit))
+
+            return
+
+        for method in unit.methods:
+            if (unit.place, (method,)) not in older.results:
+                dialogs = self._plan.protocol.dialogs
+                self._write_scores(unjudged_scores(unit.item, method, unit.repeat, dialogs))
 
     def _standing(
         self, state: str, missed: Sequence[Unit], older: _Kept, kept: int
@@ -586,87 +621,6 @@ class RunWriter:
             "chosen": chosen,
             "caution": " ".join(filter(None, cautions)),
         }
-
-    @property
-    def _before(self) -> Manifest | None:
-        return self._earlier.manifest if self._earlier else None
-
-    def _finished_at(self, state: str) -> str:
-        """Deriving the tables again does not change when the judge answered."""
-        if self._before and self._before.finished and not self._asked and state == "finished":
-            return self._before.finished
-        return _now()
-
-    def _add_older_results(self) -> _Kept:
-        """Keep what an earlier run of this folder judged and this one did not judge again."""
-        kept = _Kept()
-        if self._earlier is None or self._is_unchanged():
-            return kept
-
-        judged_again = {(place, method) for place, methods in self._taken for method in methods}
-        for row in self._earlier.run.score_rows():
-            place = _place_of_row(row)
-            method = restore(row["method"])
-            if (place, method) in judged_again or row["outcome"] == Outcome.UNJUDGED:
-                continue
-
-            kept.edits.add((place, method))
-            self._rows.writerow([row.get(column, "") for column in self._columns])
-
-        self._add_older_sessions(self._earlier.run, kept)
-        return kept
-
-    def _add_older_pairs(self) -> _Kept:
-        """Keep the comparisons that an earlier run of this folder made
-        and this one did not make again."""
-        kept = _Kept()
-        if self._earlier is None or not (self.path / "pairs.csv").is_file():
-            return kept
-
-        for row in self._earlier.run.comparisons():
-            if row.key not in self._taken and row.outcome != Outcome.UNJUDGED:
-                kept.pairs.add(row.key)
-                self._write_pair(row)
-
-        self._add_older_sessions(self._earlier.run, kept)
-        return kept
-
-    def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
-        """Keep the records of the sessions whose results stay."""
-        for record in run.intact_records():
-            place, order = (record.task, record.item, record.repeat), tuple(record.order)
-            is_kept = (place, order) in kept.pairs or any(
-                (place, method) in kept.edits for method in order
-            )
-            if is_kept:
-                # The members of a suite share an order: together they are one unit.
-                kept.sessions.add((place, order))
-                self._counts["repairs"] += record.repairs
-                self._counts["helped"] += record.helped
-                self._counts["slips"] += len(record.slips)
-                self._write_line(record)
-
-    def _is_unchanged(self) -> bool:
-        """Tell whether what was judged now is, to the byte, what the folder held before."""
-        for file, name in self._derived():
-            file.flush()
-            before = self.path / name
-            if not before.is_file() or not filecmp.cmp(before, _part_of(before), shallow=False):
-                return False
-        return True
-
-    def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
-        if self._pairs is not None:
-            if unit.key not in older.pairs:
-                self._write_pair(unjudged_pair(unit))
-
-            return
-
-        for method in unit.methods:
-            if (unit.place, method) not in older.edits:
-                dialogs = self._plan.protocol.dialogs
-                rows = unjudged_scores(unit.item, method, unit.repeat, dialogs)
-                self._rows.writerows(self._cells(row) for row in rows)
 
     @staticmethod
     def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
@@ -701,45 +655,29 @@ class RunWriter:
                 "methods: its scores compare less well with theirs."
             )
 
-    def _is_changed(self) -> bool:
-        """Tell whether the scores are other than those the folder holds."""
+    def _finished_at(self, state: str) -> str:
+        """Deriving the tables again does not change when the judge answered."""
+        if self._before and self._before.finished and not self._asked and state == "finished":
+            return self._before.finished
+        return _now()
+
+    def _is_as_before(self, *names: str) -> bool:
+        """Tell whether these files are, to the byte, what the folder held before."""
         with _writing(self.path):
-            for file, _ in self._derived():
-                file.flush()
-        scores = self.path / ("pairs.csv" if self._pairs is not None else "scores.csv")
-        return not scores.is_file() or not filecmp.cmp(scores, _part_of(scores), shallow=False)
+            self._flush()
+
+        parts = [self._parts[name] for name in names]
+        return all(
+            part.target.is_file() and filecmp.cmp(part.target, part.path, shallow=False)
+            for part in parts
+        )
 
     def _put_in_place(self) -> None:
         """Replace the derived files by the new ones."""
-        for file, _ in self._derived():
-            file.close()
-        for _, name in self._derived():
-            path = self.path / name
-            _part_of(path).replace(path)
-
-    def _derived(self) -> list[tuple[_Part, str]]:
-        derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
-        if self._pairs is not None:
-            derived.append((self._pairs, "pairs.csv"))
-        return derived
-
-    def close(self) -> None:
-        """Let go of the folder; what was not finished leaves no half-written table behind."""
-        if self._readings is not None:
-            self._readings.close()
-
-        for file, name in self._derived():
-            if file.closed:
-                continue
-
-            # A full disk complains once more when the last rows are flushed.
-            with contextlib.suppress(OSError):
-                file.close()
-
-            with contextlib.suppress(OSError):
-                _part_of(self.path / name).unlink()
-
-        self._lock.close()
+        for part in self._parts.values():
+            part.file.close()
+        for part in self._parts.values():
+            part.path.replace(part.target)
 
     def _write_manifest(self, **changes: Any) -> None:
         known = {
@@ -778,54 +716,56 @@ class RunWriter:
             return None
         return relative_to_run(self._ledger_path, self.path)
 
+    def close(self) -> None:
+        """Let go of the folder; what was not finished leaves no half-written table behind."""
+        if self._readings is not None:
+            self._readings.close()
+
+        for part in self._parts.values():
+            if part.file.closed:
+                continue
+
+            # A full disk complains once more when the last rows are flushed.
+            with contextlib.suppress(OSError):
+                part.file.close()
+
+            with contextlib.suppress(OSError):
+                part.path.unlink()
+
+        self._lock.close()
+
 
 class _Part:
-    """A file being written, which remembers what was written last."""
+    """A file being written, under a name that says so, which remembers what was written last."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = _part_of(target)
+        self.file = self.path.open("w", encoding="utf-8", newline="")
+        self.rows = csv.writer(self, lineterminator="\n")
         self.said = ""
 
     def write(self, text: str) -> None:
-        """Append text."""
-        self._file.write(text)
+        """Append text, and remember it."""
+        self.file.write(text)
         self.said += text
-
-    def copy(self, text: str) -> None:
-        """Append text that need not be remembered."""
-        self._file.write(text)
-
-    def flush(self) -> None:
-        """Hand everything to the operating system."""
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._file.closed
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What of an earlier run's results stays."""
 
-    edits: set[tuple[Place, str]] = field(default_factory=set)
-    """Places and methods that have scores."""
-    pairs: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
-    """Pairs of edits, in the order they were shown."""
+    results: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
+    """Places with the one method that was scored, or the pair in the order it was shown."""
     sessions: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
     """The same by session: all edits that were shown in it."""
 
     def holds(self, unit: Unit) -> bool:
         """Tell whether all that a unit stands for is among what stays."""
         if unit.is_pair:
-            return unit.key in self.pairs
+            return unit.key in self.results
         present = [method for method in unit.methods if method in unit.item.edits]
-        return all((unit.place, method) in self.edits for method in present)
+        return all((unit.place, (method,)) in self.results for method in present)
 
 
 class _Earlier:
@@ -962,8 +902,21 @@ def _unscored(result: Result) -> int:
     return len({row.method for row in unscored if row.outcome != Outcome.ABSENT})
 
 
-def _place_of_row(row: Mapping[str, str]) -> Place:
-    return restore(row["task"]), restore(row["item"]), int(row["repeat"])
+def _models_of(result: Result) -> list[tuple[str, str]]:
+    """Return every model that answered, with its fingerprint, each once."""
+    replies = [exchange.reply for each in result.played for exchange in each.exchanges]
+    models = [(reply.model, reply.fingerprint) for reply in replies if reply.model]
+    return list(dict.fromkeys(models))
+
+
+def _key_of_row(row: Mapping[str, str]) -> tuple[Place, tuple[str, ...]]:
+    """Return what a row of scores.csv or pairs.csv is about: an edit, or a pair as it was shown."""
+    place = (restore(row["task"]), restore(row["item"]), int(row["repeat"]))
+    if "method" in row:
+        return place, (restore(row["method"]),)
+
+    pair = (restore(row["method_a"]), restore(row["method_b"]))
+    return place, pair if row["order"] != "ba" else pair[::-1]
 
 
 def _part_of(path: Path) -> Path:

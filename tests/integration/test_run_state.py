@@ -329,6 +329,17 @@ def test_every_session_of_an_extended_run_is_counted(tmp_path: Path) -> None:
     assert (run.manifest.planned, run.manifest.judged) == (4, 4)
 
 
+def test_what_an_earlier_part_left_unscored_stays_counted(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """run.yaml speaks of the whole folder, as its table does."""
+    bench = make_benchmark(items=2, absent=((0, "beta"),))
+    for item, unscored in (("i0", 1), ("i1", 1)):
+        judge = ScriptedJudge(fair_answer)
+        run = lmmscore.run(bench, judge=judge, out=tmp_path / "r", items=[item])
+        assert run.manifest.unscored == unscored
+
+
 def test_deriving_again_keeps_when_the_judge_answered(
     tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
