@@ -13,8 +13,8 @@ import hashlib
 import inspect
 import re
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -232,11 +232,6 @@ class Prepared:
     """The run that the folder holds already."""
 
 
-def plan_of(request: Request) -> Plan:
-    """Return the sessions a request stands for, whatever its folder holds."""
-    return prepare(replace(request, out=None)).plan
-
-
 def prepare(request: Request, judge: str = "") -> Prepared:
     """Return the plan and the folder of a request. Raises where anything would stop the run.
 
@@ -323,8 +318,7 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
 
 def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
     """Refuse to hold the turns that score to a schema where none does."""
-    if request.structured_turns != "scores":
-        raise LmmscoreError(f"--structured-turns {request.structured_turns}: there is only scores")
+    _refuse_unknown("structured_turns", request.structured_turns, ("scores",))
     if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
         raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
 
@@ -354,11 +348,14 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         pairs=request.pairs,
     )
     plan = make_plan(whole, wanted)
-    if earlier is not None and _same_orders(plan, earlier) and not protocol.covers_pairs:
-        # How orders come about may change; how the edits were shown then does not.
-        plan = replace(plan, recorded_orders=earlier.orders())
+    if earlier is None or protocol.covers_pairs:
+        return plan
 
-    return plan
+    if (plan.order, plan.seed) != (earlier.manifest.order, earlier.manifest.seed):
+        return plan
+
+    # How orders come about may change; how the edits were shown then does not.
+    return replace(plan, recorded_orders=earlier.orders())
 
 
 def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
@@ -377,11 +374,6 @@ def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
         chosen = replace(chosen, items=items)
 
     return chosen, words
-
-
-def _same_orders(plan: Plan, earlier: Run) -> bool:
-    manifest = earlier.manifest
-    return (plan.order, plan.seed) == (manifest.order, manifest.seed)
 
 
 def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[str, ...]:
@@ -532,20 +524,17 @@ class _Stage:
 
     plan: Plan
     bench: Bench
-    asker: Asker
-    pictures: Pictures
-    ledger: Ledger
     writer: RunWriter
-    judge: Recorded
+    job: Job
     executor: Executor
-    listeners: Listeners
 
     def units(self) -> Iterable[Unit]:
         """Return the plan, without what was derived before where nobody minds."""
-        if not self.listeners.skip_known:
+        listeners = self.job.listeners
+        if not listeners.skip_known:
             return self.plan
         return self.writer.unknown(
-            self.plan, self.ledger, self.listeners.on_known or (lambda *_: None)
+            self.plan, self.job.judge.ledger, listeners.on_known or (lambda *_: None)
         )
 
     async def ask_anchors(self) -> None:
@@ -556,12 +545,13 @@ class _Stage:
 
         # Counted by the ledger, which may be shared: a round that another run has asked is no
         # measure of today.
-        repeat = max(FIRST_REPEAT, 1 + self.judge.last_repeat())
+        judge = self.job.judge
+        repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
         results: list[Result] = []
         await self.executor.run(self.plan.anchor_units(repeat), results.append)
         if results and self.executor.error is None:
             path = self.writer.path / "anchors.csv"
-            append_round(path, results, self.plan.protocol, self.asker, self.pictures)
+            append_round(path, results, self.plan.protocol, judge.asker, self.job.pictures)
 
     def finish(self) -> Run:
         """Write the tables and return the run. Raises what stopped it."""
@@ -583,16 +573,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder
     reader = _other_reader(request, prepared, bench)
-    asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    pictures = Pictures(request.recipe)
-    circumstances = Circumstances(
-        asker,
-        pictures.recipe,
-        reader=_reading_asker(plan, asker, reader),
-        caution=bench.judge.caution,
-        command=request.command,
-    )
-    manifest = Manifest.of(plan, out, circumstances)
+    manifest = _manifest(request, prepared, bench, reader)
     ledger_path = request.ledger or out / "ledger.sqlite"
 
     async with contextlib.AsyncExitStack() as stack:
@@ -607,7 +588,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
         job = Job(
             plan.protocol,
             judge,
-            pictures,
+            Pictures(request.recipe),
             concurrency=request.concurrency,
             listeners=listeners,
             judge_spec=request.judge if isinstance(request.judge, str) else None,
@@ -619,9 +600,9 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
             reader=_recorded(reader, ledger, spending, stack) if reader else None,
             reader_spec=request.reader if isinstance(request.reader, str) else None,
         )
-        executor = engine.make(job)
+        executor = engine(job)
         stack.push_async_callback(executor.close)
-        yield _Stage(plan, bench, asker, pictures, ledger, writer, judge, executor, listeners)
+        yield _Stage(plan, bench, writer, job, executor)
 
 
 def _recorded(
@@ -660,11 +641,18 @@ def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench |
     return Bench(Silent(manifest.reader, manifest.reader_parameters), bench.answers)
 
 
-def _reading_asker(plan: Plan, judge: Asker, reader: Bench | None) -> Asker | None:
-    """Return under which name the reader's answers are on record; None where there is no reader."""
-    if not plan.protocol.reader:
-        return None
-    return Asker.of(reader.judge.name, reader.judge.parameters) if reader else judge
+def _manifest(request: Request, prepared: Prepared, bench: Bench, reader: Bench | None) -> Manifest:
+    """Return what run.yaml says before the first question."""
+    judge = Asker.of(bench.judge.name, bench.judge.parameters)
+    reads = judge if reader is None else Asker.of(reader.judge.name, reader.judge.parameters)
+    known = Circumstances(
+        judge,
+        request.recipe,
+        reader=reads if prepared.plan.protocol.reader else None,
+        caution=bench.judge.caution,
+        command=request.command,
+    )
+    return Manifest.of(prepared.plan, prepared.folder, known)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -689,14 +677,15 @@ def run(
     again resumes where it stopped, at no cost for what was answered before. `progress` shows how
     far it is; None does so in a notebook and keeps quiet in a program.
     """
-    request = Request.of(benchmark, dialog=dialog, judge=judge, **options)
-    if hooks is not None:
-        return _result(_run_anywhere(request, hooks))
-    if not (_in_notebook() if progress is None else progress):
-        return _result(_run_anywhere(request, Hooks()))
+    from lmmscore.results import RunResult
 
+    request = Request.of(benchmark, dialog=dialog, judge=judge, **options)
     with contextlib.ExitStack() as stack:
-        return _result(_run_anywhere(request, watching(stack)))
+        if hooks is None:
+            shown = _in_notebook() if progress is None else progress
+            hooks = watching(stack) if shown else Hooks()
+
+        return RunResult(_run_anywhere(request, hooks).path)
 
 
 def _with_options(given: inspect.Signature) -> inspect.Signature:
@@ -712,12 +701,6 @@ def _with_options(given: inspect.Signature) -> inspect.Signature:
 
 # So that help() and the completion of a notebook know the options.
 run.__signature__ = _with_options(inspect.signature(run))  # type: ignore[attr-defined]
-
-
-def _result(run: Run) -> RunResult:
-    from lmmscore.results import RunResult
-
-    return RunResult(run.path)
 
 
 def watching(
@@ -755,17 +738,5 @@ def _run_anywhere(request: Request, hooks: Hooks) -> Run:
     except RuntimeError:
         return asyncio.run(play_request(request, hooks))
 
-    outcome: list[Run | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(play_request(request, hooks)))
-        except BaseException as error:
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, name="lmmscore")
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1, "lmmscore") as pool:
+        return pool.submit(asyncio.run, play_request(request, hooks)).result()

@@ -23,8 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
-from lmmscore.execution.executor import Job, LedSession, OpenQuestion, StopRequested, engine
+from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError, counted
+from lmmscore.execution.executor import (
+    Executor,
+    Job,
+    LedSession,
+    OpenQuestion,
+    StopRequested,
+    engine,
+)
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
@@ -116,9 +123,11 @@ class BatchOptions:
     )
 
 
-@engine("batch", BatchOptions)
-class BatchExecutor:
+@engine("batch")
+class BatchExecutor(Executor):
     """Plays units in waves of batches."""
+
+    options = BatchOptions
 
     def __init__(self, job: Job) -> None:
         judge = job.judge.judge
@@ -129,7 +138,7 @@ class BatchExecutor:
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
 
-        self._job = job
+        super().__init__(job)
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         self._options: BatchOptions = job.engine_options
         self._mailbox = self._open_mailbox()
@@ -139,8 +148,6 @@ class BatchExecutor:
         self._counts: Counter[str] = Counter()
         """What became of the lines that came back, and of those that went out."""
         self._stopped = asyncio.Event()
-        self.error: JudgeError | None = None
-        self.waiting = ""
 
     def _open_mailbox(self) -> Mailbox:
         if self._options.batch_dir is None:
@@ -162,8 +169,7 @@ class BatchExecutor:
                 "collect them, or with --cancel to end them"
             )
 
-        self.error = error
-        self._job.judge.stop(error)
+        super().stop(error)
         self._stopped.set()
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
@@ -639,9 +645,8 @@ class BatchLog:
         shown = "; ".join(map(str, out[:SHOWN]))
         more = f"; and {len(out) - SHOWN} more" if len(out) > SHOWN else ""
 
-        questions = "1 question" if lines == 1 else f"{lines:,} questions"
-        batches = "1 batch" if len(out) == 1 else f"{len(out)} batches"
-        return f"{questions} in {batches} ({shown}{more})"
+        batches = counted(len(out), "batch", "batches")
+        return f"{counted(lines, 'question')} in {batches} ({shown}{more})"
 
     def totals(self) -> Counter[str]:
         """Return what became of the lines so far: answered, expired, failed, twice, unknown."""

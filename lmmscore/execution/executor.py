@@ -22,21 +22,19 @@ from lmmscore.images import Pictures
 from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.options import Registry
 from lmmscore.plan import Protocol, Unit
-from lmmscore.records import Outcome, Reply
+from lmmscore.records import Outcome
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
 
 # --------------------------------------------------------------------------------------------------
-# The protocol, and how an executor is found by its name.
+# What every executor is given and must do, and how one is found by its name.
 #
-# A new executor is one module in this package, called as its engine is, with a class or function
-# that is registered:
+# A new executor is one module in this package, named like its engine, with a class that is
+# registered:
 #
 #     @engine("local")
-#     class LocalExecutor: ...
+#     class LocalExecutor(Executor): ...
 # --------------------------------------------------------------------------------------------------
-
-_Make = TypeVar("_Make", bound="Callable[[Job], Executor]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,55 +78,92 @@ class Job:
     """The reader's name, where it has one."""
 
 
-class Executor(Interface):
-    """Plays the units of a plan."""
+ALIKE_FAILURES = 5
+"""So many sessions in a row failing alike stop the run: more than a session is wrong."""
 
-    @property
-    def error(self) -> JudgeError | None:
+
+class AlikeFailures(JudgeError):
+    """Session after session failed in the same way."""
+
+    scope = "run"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
+            "Everything recorded is kept; mend the cause and run the same command"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of an executor that has none of its own."""
+
+
+class Executor:
+    """Plays the units of a plan. A subclass has at least `run`."""
+
+    options: type = NoOptions
+    """A dataclass that declares what only this executor understands; its flags appear on the
+    command line by themselves."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+        """Why the latest sessions failed."""
+        self.error: JudgeError | None = None
         """What stopped the run, if anything did."""
-
-    @property
-    def waiting(self) -> str:
+        self.waiting = ""
         """What is still on its way when `run` returns, in words; empty where nothing is."""
-
-    def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; what is in flight is finished and recorded."""
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan.
 
         Where the run is stopped, units that were not finished have no result, and `error` says why.
         """
+        raise NotImplementedError(f"{type(self).__name__} plays nothing")
+
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on; what is in flight is finished and recorded."""
+        if self.error is None:
+            self.error = error
+            self._job.judge.stop(error)
+            if self._job.reader is not None:
+                self._job.reader.stop(error)
 
     async def close(self) -> None:
         """Let go of what this executor holds; `run` is not called again."""
 
+    def _finish(self, unit: Unit, played: Sequence[Played]) -> Result:
+        """Return the result of a unit, after telling whoever listens.
 
-@dataclass(frozen=True, slots=True)
-class NoOptions:
-    """An executor that knows no options of its own."""
+        Stops the run once session after session fails in the same way.
+        """
+        for each in played:
+            failure = each.done.failure
+            if failure is None or failure.outcome != Outcome.FAILED:
+                self._causes.clear()
+                continue
+
+            self._causes.append(failure.cause)
+            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
+                self.stop(AlikeFailures(failure.reason))
+
+        result = result_of(unit, self._job.protocol, played)
+        self._job.listeners.on_result(result)
+        return result
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """How an executor is made, and a dataclass that declares what only it understands."""
+executors: Registry[type[Executor]] = Registry("engine", "lmmscore.execution")
 
-    make: Callable[[Job], Executor]
-    options: type = NoOptions
+_Kind = TypeVar("_Kind", bound=type[Executor])
 
 
-executors: Registry[Engine] = Registry("engine", "lmmscore.execution")
+def engine(name: str) -> Callable[[_Kind], _Kind]:
+    """Return a decorator that registers an executor under the name that `--engine` takes."""
 
-
-def engine(name: str, options: type = NoOptions) -> Callable[[_Make], _Make]:
-    """Return a decorator that registers an executor under the name that `--engine` takes.
-
-    The flags of its options appear on the command line by themselves.
-    """
-
-    def add(make: _Make) -> _Make:
-        executors.register(name)(Engine(make, options))
-        return make
+    def add(kind: _Kind) -> _Kind:
+        executors.register(name)(kind)
+        return kind
 
     return add
 
@@ -194,7 +229,10 @@ class LedSession:
         question, put = self._open.question, self._open.conversation
         exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
         self._exchanges.append(exchange)
-        self._conversation = answered(self._conversation, put, question, heard.reply)
+        # What was put to the reader by itself is no part of the conversation.
+        if not question.aside:
+            self._conversation = put.hear(spoken(heard.reply) or "(no answer)")
+
         self._go_on(self._session.hear(heard.reply))
         return exchange
 
@@ -272,13 +310,6 @@ def asked(before: Conversation, question: Question, pictures: Pictures) -> Conve
     return before.say(question.text, images, question.schema, question.places)
 
 
-def answered(
-    before: Conversation, put: Conversation, question: Question, reply: Reply
-) -> Conversation:
-    """Return the conversation after a reply; what was put aside leaves it as it was before."""
-    return before if question.aside else put.hear(spoken(reply) or "(no answer)")
-
-
 class Asked(Interface):
     """What playing a session needs of a judge."""
 
@@ -332,9 +363,6 @@ async def play_unit(
 # Many units at once. Their results leave in the order of the plan and soon, so that a run of any
 # length needs the same memory, and writes the same files however its sessions overtook each other.
 # --------------------------------------------------------------------------------------------------
-
-ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: more than a session is wrong."""
 
 
 class OrderedTasks:
@@ -405,39 +433,6 @@ class OrderedTasks:
         self._over.set()
 
 
-class AlikeFailures(JudgeError):
-    """Session after session failed in the same way."""
-
-    scope = "run"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
-            "Everything recorded is kept; mend the cause and run the same command"
-        )
-
-
-class FailureWatch:
-    """Notices when session after session fails in the same way."""
-
-    def __init__(self) -> None:
-        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
-
-    def see(self, played: Sequence[Played]) -> AlikeFailures | None:
-        """Take note of sessions that are over; return the error once it is enough."""
-        for each in played:
-            failure = each.done.failure
-            if failure is None or failure.outcome != Outcome.FAILED:
-                self._causes.clear()
-                continue
-
-            self._causes.append(failure.cause)
-            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
-                return AlikeFailures(failure.reason)
-
-        return None
-
-
 # --------------------------------------------------------------------------------------------------
 # The local executor: asyncio tasks in this process.
 # --------------------------------------------------------------------------------------------------
@@ -453,29 +448,12 @@ class _BrokenOff(JudgeError):
 
 
 @engine("local")
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Plays units with one judge, as asyncio tasks."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._failures = FailureWatch()
-        self.error: JudgeError | None = None
-        """What stopped the run, if anything did."""
-        self.waiting = ""
-
-    def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; what is in flight is finished and recorded."""
-        if self.error is None:
-            self.error = error
-            self._job.judge.stop(error)
-            if self._job.reader is not None:
-                self._job.reader.stop(error)
-
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Play every unit and hand the results to `sink` in the order of the plan.
-
-        Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised
-        at the end.
+        """Play every unit. Whatever goes wrong, in `sink` or in a session, stops the run as `stop`
+        does and is raised at the end.
         """
         tasks = OrderedTasks(self._play)
         at_once = self._job.concurrency
@@ -514,16 +492,7 @@ class LocalExecutor:
             self._break_off(error)
             raise
 
-        result = result_of(unit, job.protocol, played)
-        alike = self._failures.see(played)
-        if alike is not None:
-            self.stop(alike)
-
-        job.listeners.on_result(result)
-        return result
-
-    async def close(self) -> None:
-        """There is nothing to let go of."""
+        return self._finish(unit, played)
 
 
 @contextlib.contextmanager

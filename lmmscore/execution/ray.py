@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LedgerError, LmmscoreError, NotRecorded
 from lmmscore.execution.executor import (
-    FailureWatch,
+    Executor,
     Job,
     OrderedTasks,
     StopRequested,
@@ -584,11 +584,14 @@ class RayOptions:
     )
 
 
-@engine("ray", RayOptions)
-class RayExecutor:
+@engine("ray")
+class RayExecutor(Executor):
     """Plays units on the nodes of a Ray cluster."""
 
+    options = RayOptions
+
     def __init__(self, job: Job) -> None:
+        super().__init__(job)
         judge = Seat.of(job.judge, job.judge_spec, job.judge_options)
         self._limits = Limits.of(judge.options)
         self._judge = judge.without(*_OWNED)
@@ -596,10 +599,6 @@ class RayExecutor:
         if job.reader is not None:
             self._reader = Seat.of(job.reader, job.reader_spec, {})
 
-        self._job = job
-        self._failures = FailureWatch()
-        self.error: JudgeError | None = None
-        self.waiting = ""
         self._keeper: Any = None
         self._players: list[Any] = []
         self._load: dict[int, int] = {}
@@ -614,9 +613,9 @@ class RayExecutor:
         self._count = options.ray_players or len(self._nodes)
 
     def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; what is in flight is finished and recorded."""
+        """Ask nothing new from now on, on any node; what is in flight is finished and recorded."""
         if self.error is None:
-            self.error = error
+            super().stop(error)
             for actor in (*self._players, self._keeper):
                 if actor is not None:
                     actor.stop.remote(str(error))
@@ -689,9 +688,8 @@ class RayExecutor:
 
     async def _play(self, unit: Unit) -> Result | None:
         """Have the player with most room play a unit; None where the run was stopped before."""
-        job = self._job
         if not unit.shown:
-            return result_of(unit, job.protocol, [])
+            return result_of(unit, self._job.protocol, [])
 
         number = min(self._load, key=self._load.__getitem__)
         self._load[number] += 1
@@ -715,13 +713,7 @@ class RayExecutor:
             self._count_exchanges(each)
 
         self._pass_on(played.notices)
-        result = result_of(unit, job.protocol, finished)
-        alike = self._failures.see(finished)
-        if alike is not None:
-            self.stop(alike)
-
-        job.listeners.on_result(result)
-        return result
+        return self._finish(unit, finished)
 
     def _count_exchanges(self, played: Played) -> None:
         """Show what the players did as if it had been done here."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import lmmscore
-from lmmscore.api import Request, plan_of
+from lmmscore.api import Request, prepare
 from lmmscore.forecast import Forecast, forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
@@ -17,7 +17,7 @@ KINDS = ("source", "reference", "marked")
 
 
 def planned(request: Request) -> Forecast:
-    return forecast(plan_of(request), "tiny", JudgeOptions(), Recipe())
+    return forecast(prepare(request).plan, "tiny", JudgeOptions(), Recipe())
 
 
 @pytest.mark.parametrize("dialog", ["lmm-score", "factors-12", "preservation-3"])
