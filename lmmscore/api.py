@@ -1,5 +1,5 @@
-"""The whole program from Python: a request, the plan that follows from it, and one function that
-plays it.
+"""The whole program from Python: a request, the plan that follows from it, one function that plays
+it, and one that probes a judge with several.
 
 A request says only what was asked. What it leaves open comes from the run that is replayed, from
 the run that the folder holds already, or from the defaults, in this order.
@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import hashlib
 import inspect
+import json
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -25,7 +26,7 @@ from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.execution.executor import Executor, Job, Listeners, executors
-from lmmscore.images import ImageFormat, Pictures, Recipe
+from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Judge, Recorded, kind_of, spending_of
@@ -45,12 +46,15 @@ from lmmscore.options import (
     taken,
 )
 from lmmscore.plan import Order, Plan, Protocol, Unit, load_protocol, make_plan
-from lmmscore.records import Item
+from lmmscore.records import OVERALL, Item
 from lmmscore.run_folder import NO_READER, Circumstances, Manifest, Run, recorded_run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scores import Result
+from lmmscore.yaml_files import yaml_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmmscore.results import RunResult
 
 
@@ -740,3 +744,162 @@ def _run_anywhere(request: Request, hooks: Hooks) -> Run:
 
     with ThreadPoolExecutor(1, "lmmscore") as pool:
         return pool.submit(asyncio.run, play_request(request, hooks)).result()
+
+
+# --------------------------------------------------------------------------------------------------
+# Can a judge be steered? Some edits are judged again with changes that should not matter.
+# --------------------------------------------------------------------------------------------------
+
+AGAIN = "again"
+"""The name of the control: the same pictures asked again."""
+
+_Alter = Callable[[Any], Any]
+"""Returns a picture as it is shown instead of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """How far one change of the picture moved the score of an edit, over items."""
+
+    alteration: str
+    done: str
+    factor: str
+    change: float | None
+    """Mean score of the altered edit minus that of the edit as it is; None where none was scored.
+    """
+    low: float | None
+    high: float | None
+    items: int
+    unscored: int
+    """Items on which the edit has no score, before or after."""
+
+
+def probe(
+    judge: str | Judge,
+    benchmark: str | Path,
+    *,
+    items: int,
+    out: Path,
+    dialog: str | None = None,
+    seed: int = 0,
+    judge_options: Mapping[str, Any] | None = None,
+    said: Callable[[str], None] = lambda _: None,
+) -> list[Steered]:
+    """Judge `items` items as they are, twice, and once with each change to one of their edits.
+
+    The first line is the control: the same pictures asked again, which shows what the judge's own
+    noise does. `out` gets a run for each, so that every reply can be looked up, and stopping and
+    starting again costs nothing.
+    """
+    from lmmscore.judges.trials import ALTERATIONS
+
+    whole = load_benchmark(Path(benchmark))
+    chosen = _chosen(whole, items, seed)
+    common: dict[str, Any] = {
+        "dialog": dialog,
+        "judge": judge,
+        "seed": seed,
+        "order": "shuffled",
+        "judge_options": judge_options,
+        "progress": False,
+    }
+    said(f"{counted(len(chosen), 'item')} as they are, twice")
+    folder = _copied(whole, chosen, out / "unaltered", lambda picture: picture)
+    plain = run(folder, out=out / "unaltered" / "run", repeats=2, **common).scores()
+    first = _altered_scores(plain[plain["repeat"] == 1], chosen)
+    second = _altered_scores(plain[plain["repeat"] == 2], chosen)
+    found = [*_compared(AGAIN, "the same pictures asked again", first, second)]
+    for name, (done, alter) in ALTERATIONS.items():
+        said(f"one edit of each with {done}")
+        folder = _copied(whole, chosen, out / name, alter)
+        altered = run(folder, out=out / name / "run", repeats=1, **common).scores()
+        found += _compared(name, done, first, _altered_scores(altered, chosen))
+
+    return found
+
+
+def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
+    """Return the items to judge again, and which method's edit is altered in each."""
+    usable = [item for item in whole.items if item.edits]
+    if not usable:
+        raise BenchmarkError(f"{whole.path}: no item has an edit to alter")
+
+    import numpy as np
+
+    order = np.random.default_rng(seed).permutation(len(usable))[:items]
+    found = {}
+    for turn, place in enumerate(order):
+        item = usable[place]
+        # Methods take turns: no change is tried on one method alone.
+        methods = [method for method in whole.methods if method in item.edits]
+        found[item.id] = methods[turn % len(methods)]
+
+    return found
+
+
+def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, alter: _Alter) -> Path:
+    """Write the chosen items as a benchmark of their own, with one edit of each altered."""
+    items = [item for item in whole.items if item.id in chosen]
+    rows = []
+    for item in items:
+        row = {**item.fields, "id": item.id, "task": item.task, "instruction": item.instruction}
+        rows.append(json.dumps(row, ensure_ascii=False) + "\n")
+        _copy_pictures(item, folder, chosen[item.id], alter)
+
+    (folder / "items.jsonl").write_text("".join(rows), encoding="utf-8")
+    images = {kind: f"{kind}/{{id}}.png" for item in items for kind in sorted(item.images)}
+    about = {
+        "name": whole.name,
+        "items": "items.jsonl",
+        "methods": list(whole.methods),
+        "images": {**images, "edit": "edit/{method}/{id}.png"},
+    }
+    path = folder / "benchmark.yaml"
+    path.write_text(yaml_text(about), encoding="utf-8")
+    return path
+
+
+def _copy_pictures(item: Item, folder: Path, method: str, alter: _Alter) -> None:
+    """Copy an item's pictures, the edit of one method altered."""
+    files = {f"{kind}/{item.id}.png": path for kind, path in item.images.items()}
+    files |= {f"edit/{other}/{item.id}.png": path for other, path in item.edits.items()}
+    for name, path in files.items():
+        picture = load_rgb(path)
+        if name == f"edit/{method}/{item.id}.png":
+            picture = alter(picture)
+
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        picture.save(folder / name)
+
+
+def _altered_scores(table: pd.DataFrame, chosen: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return by factor and item the score of the edit that is altered; NaN where it has none."""
+    found: dict[str, dict[str, float]] = {}
+    for row in table.to_dict("records"):
+        if chosen.get(str(row["item"])) == row["method"]:
+            found.setdefault(str(row["factor"]), {})[str(row["item"])] = float(row["score"])
+    return found
+
+
+def _compared(
+    name: str,
+    done: str,
+    before: Mapping[str, Mapping[str, float]],
+    after: Mapping[str, Mapping[str, float]],
+) -> Iterator[Steered]:
+    """Yield the mean change of every factor, the overall first."""
+    import numpy as np
+
+    from lmmscore.stats.resampling import mean_limits
+
+    for factor in sorted(before, key=lambda one: one != OVERALL):
+        changed = after.get(factor, {})
+        gaps = np.array(
+            [changed.get(item, np.nan) - score for item, score in before[factor].items()]
+        )
+        known = gaps[np.isfinite(gaps)]
+        limits = mean_limits(gaps, None, level=0.95) or (None, None)
+        mean = float(known.mean()) if len(known) else None
+        yield Steered(
+            name, done, factor, mean, limits[0], limits[1], len(known), len(gaps) - len(known)
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +194,7 @@ def probe(
     brightness, and JPEG compression. Each item is judged twice as it is and once for each change:
     seven sessions per item. Reported is the mean change of score with its 95% interval.
     """
-    from lmmscore import probe as steering
+    from lmmscore import api
 
     options = take_judge_options(given)
 
@@ -201,7 +202,7 @@ def probe(
         click.echo(f"judging {text} …", err=True)
 
     with tempfile.TemporaryDirectory() as scratch:
-        found = steering.probe(
+        found = api.probe(
             judge,
             benchmark,
             items=items,
@@ -213,7 +214,7 @@ def probe(
         )
 
     if as_json:
-        rows = [one.as_dict() for one in found]
+        rows = [asdict(one) for one in found]
         click.echo(json.dumps({"judge": judge, "changes": rows}, ensure_ascii=False, indent=2))
         return
 
