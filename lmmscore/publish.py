@@ -490,7 +490,7 @@ def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     reply = _entry(scoring[0], ledger).reply
     reading = read_answer(session.dialog, reply, len(session.order), "scores")
     assert isinstance(reading, Reading), "transcripts score, they do not compare"
-    return Played(session, (), Done(reading, {}))
+    return Played(session, (), Done(reading))
 
 
 class _RecordedPictures(Pictures):

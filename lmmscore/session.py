@@ -104,8 +104,8 @@ class Ending:
 class Done:
     """There is nothing left to say: what was read from the conversation."""
 
-    reading: Reading
-    stated: Mapping[int, Fraction]
+    reading: Reading = field(default_factory=Reading)
+    stated: Mapping[int, Fraction] = field(default_factory=dict)
     """The overall scores that the judge worked out itself, by position."""
     notes: tuple[str, ...] = ()
     """What is worth knowing of how it was read: mended JSON, justifications of another length."""
@@ -125,20 +125,14 @@ class Done:
 class _Progress:
     """How far a session is. Only `Session.hear` and `Session.end` make new ones."""
 
+    found: Done = field(default_factory=Done)
+    """What was read so far."""
     step: int = 0
     repair: int = 0
     turn_reading: Reading | None = None
     """What the scoring turn now under way has given so far; None outside of one."""
-    reading: Reading = field(default_factory=Reading)
-    stated: Mapping[int, Fraction] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    failure: Ending | None = None
-    absent: frozenset[Cell] = frozenset()
-    winner: WinnerReading | None = None
-    expected: Mapping[Cell, Fraction] = field(default_factory=dict)
     unread: str = ""
     """The reply that is put to the reader next; empty where none is."""
-    helped: frozenset[Cell] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +163,7 @@ class Session:
         now = self._progress
         step = self._step()
         if step is None:
-            notes = now.reading.notes + now.notes
-            more = (now.absent, now.winner, now.expected, now.helped)
-            return Done(now.reading, now.stated, notes, now.failure, *more)
+            return replace(now.found, notes=now.found.reading.notes + now.found.notes)
 
         if now.unread:
             return self._aside(step)
@@ -185,11 +177,10 @@ class Session:
         if step is None:
             raise ValueError("nothing was asked: the session is over")
 
-        turn = step.turn
-
         if self._progress.unread:
             return self._hear_reader(step, reply)
 
+        turn = step.turn
         if reply.finish == "content_filter":
             reason = f"turn {turn.name}: the provider's content filter withheld the answer"
             return self.end(Outcome.FILTERED, reason)
@@ -210,7 +201,7 @@ class Session:
 
     def end(self, outcome: Outcome, reason: str, cause: str = "") -> Session:
         """Return the session ended early, because its driver could get no answer."""
-        return self._with(replace(self._progress, failure=Ending(outcome, reason, cause)))
+        return self._found(failure=Ending(outcome, reason, cause))
 
     def unhelped(self) -> Session:
         """Return the session after `next()` was put aside and nobody could be asked."""
@@ -238,20 +229,27 @@ class Session:
     def _step(self) -> Step | None:
         """Return the step whose question or repair comes next; None when the session is over."""
         now = self._progress
-        if now.failure is not None:
+        if now.found.failure is not None:
             return None
 
         for step in self._steps()[now.step :]:
             # The judge's own sums are of no use when there is nothing to compare them with.
-            if step.turn.read != "overall" or now.reading.complete:
+            if step.turn.read != "overall" or now.found.reading.complete:
                 return step
 
         return None
 
-    def _after(self, step: Step, **changes: Any) -> Session:
-        """Return the session once a step is over."""
-        over = {"step": step.number + 1, "repair": 0, "turn_reading": None, "unread": "", **changes}
-        return self._with(replace(self._progress, **over))
+    def _after(self, step: Step, **found: Any) -> Session:
+        """Return the session once a step is over, with what the step gave."""
+        return self._with(_Progress(replace(self._progress.found, **found), step.number + 1))
+
+    def _found(self, **changes: Any) -> Session:
+        """Return the session with something else read so far."""
+        return self._within(found=replace(self._progress.found, **changes))
+
+    def _within(self, **changes: Any) -> Session:
+        """Return the session further on within the same step."""
+        return self._with(replace(self._progress, **changes))
 
     def _with(self, progress: _Progress) -> Session:
         # Not dataclasses.replace, which takes three times as long, several times a turn.
@@ -273,20 +271,20 @@ class Session:
         now = self._progress
         n = len(self.order)
         factors = self.dialog.factors_read_by(step.turn)
-        found = read_scores_of(reply, step.turn, factors, n)
-        reading = found.reading
-        absent = (now.absent | found.absent) - set(reading.scores)
+        form = read_scores_of(reply, step.turn, factors, n)
+        reading = form.reading
+        scored = set(reading.scores)
+        absent = (now.found.absent | form.absent) - scored
         # What a repair scores again is no longer expected from the words before it.
-        kept = {cell: mean for cell, mean in now.expected.items() if cell not in reading.scores}
+        kept = {cell: mean for cell, mean in now.found.expected.items() if cell not in scored}
         expected = kept | expected_scores(reply, reading, factors)
         if now.turn_reading is not None:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
-        helped = now.helped - set(found.reading.scores)
-        heard: dict[str, Any] = {"expected": expected, "absent": absent, "helped": helped}
+        heard = self._found(expected=expected, absent=absent, helped=now.found.helped - scored)
         if self.reader and can_be_helped(reading, reply.text):
-            return self._with(replace(now, unread=reply.text, turn_reading=reading, **heard))
-        return self._after_reading(step, reply.text, reading, **heard)
+            return heard._within(unread=reply.text, turn_reading=reading)
+        return heard._after_reading(step, reply.text, reading)
 
     def _hear_reader(self, step: Step, answer: Reply) -> Session:
         """Take over what the reader rightly quotes from the reply that was put to it."""
@@ -294,46 +292,47 @@ class Session:
         assert now.turn_reading is not None, "only a reply that was read is put to a reader"
         factors = self.dialog.factors_read_by(step.turn)
         reading = with_help(now.turn_reading, answer.text, now.unread, factors, len(self.order))
-        helped = now.helped | (set(reading.scores) - set(now.turn_reading.scores))
-        return self._after_reading(step, now.unread, reading, helped=helped)
+        helped = now.found.helped | (set(reading.scores) - set(now.turn_reading.scores))
+        return self._found(helped=helped)._after_reading(step, now.unread, reading)
 
-    def _after_reading(self, step: Step, text: str, reading: Reading, **changes: Any) -> Session:
+    def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
         """Return the session once a reply was read: a repair is asked for, or the step is over."""
         now = self._progress
         if not reading.complete and now.repair < self.dialog.repair.at_most:
-            repair = now.repair + 1
-            asks = {"repair": repair, "turn_reading": reading, "unread": "", **changes}
-            return self._with(replace(now, **asks))
+            return self._within(repair=now.repair + 1, turn_reading=reading, unread="")
 
         factors = self.dialog.factors_read_by(step.turn)
-        notes = now.notes + length_notes(text, step.turn.form, factors)
+        notes = now.found.notes + length_notes(text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
-            reading = _joined(now.reading, reading, factors)
+            reading = _joined(now.found.reading, reading, factors)
 
-        return self._after(step, reading=reading, notes=notes, **changes)
+        return self._after(step, reading=reading, notes=notes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
         """Read who wins; where that cannot be told and a repair is left, ask again."""
-        now = self._progress
-        found = read_winner_of(reply, step.turn)
-        if found.fault is not None and now.repair < self.dialog.repair.at_most:
-            unread = Reading(faults=(found.fault,))
-            return self._with(replace(now, repair=now.repair + 1, turn_reading=unread))
-        return self._after(step, winner=found)
+        repair = self._progress.repair
+        winner = read_winner_of(reply, step.turn)
+        if winner.fault is not None and repair < self.dialog.repair.at_most:
+            return self._within(repair=repair + 1, turn_reading=Reading(faults=(winner.fault,)))
+        return self._after(step, winner=winner)
 
     def _question(self, step: Step) -> Question:
         turn = step.turn
         place = step.position or 1
         slots = slots_for(self)
         said = self._said(turn, place, slots)
+        system = ""
+        if step.opens:
+            system = fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
+
         return Question(
             turn.name,
             step.position,
             said.text,
             said.images,
             self._schema(turn, slots),
-            system=self._system(slots) if step.opens else "",
+            system=system,
             places=said.places,
             fresh=step.opens and step.number > 0,
             shots=tuple(self._said(shot, 1, slots) for shot in step.shots),
@@ -404,9 +403,6 @@ class Session:
             return scores_schema(self.dialog.factors_read_by(turn), len(self.order))
 
         return ""
-
-    def _system(self, slots: Mapping[str, str]) -> str:
-        return fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
 
 
 @dataclass(frozen=True, slots=True)
@@ -566,28 +562,18 @@ def script(
     lines: list[dict[str, str | list[str]]] = []
     for step, question in zip(steps_of(dialog, edits, item), session.outline(), strict=True):
         for turn, shot in zip(step.shots, question.shots, strict=True):
-            lines.append(
-                {
-                    "turn": turn.name,
-                    "shows": [shown.kind for shown in shot.images],
-                    "say": with_pictures(shot),
-                    "heard": shot.heard,
-                    "reads": "",
-                }
-            )
+            lines.append({**_line(turn.name, shot, ""), "heard": shot.heard})
 
-        lines.append(
-            {
-                "turn": question.turn,
-                "shows": [shown.kind for shown in question.images],
-                "say": with_pictures(question),
-                "reads": _reads(dialog, step.turn),
-            }
-        )
+        lines.append(_line(question.turn, question, _reads(dialog, step.turn)))
         if question.fresh:
             lines[-1]["fresh"] = "yes"
 
     return lines
+
+
+def _line(turn: str, said: Question | Shot, reads: str) -> dict[str, str | list[str]]:
+    shows = [shown.kind for shown in said.images]
+    return {"turn": turn, "shows": shows, "say": with_pictures(said), "reads": reads}
 
 
 def with_pictures(said: Question | Shot) -> str:
