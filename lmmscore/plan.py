@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, counted, nearest
+from lmmscore.errors import BenchmarkError, DialogError, counted, listed, nearest
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -153,19 +153,18 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    played = load_members(name)
+    protocol = Protocol(load_members(name), dict(settings), structured)
     try:
-        return make_protocol(played, settings, structured)
+        _refuse_unplayable(protocol)
     except DialogError as error:
         raise DialogError(f"{find_dialog(name)}: {error}") from error
 
+    return protocol
 
-def make_protocol(
-    played: Dialog | Ensemble, settings: Mapping[str, str], structured: bool = False
-) -> Protocol:
-    """Return what to play, once it is known to fit together."""
-    protocol = Protocol(played, dict(settings), structured)
-    dialogs = protocol.dialogs
+
+def _refuse_unplayable(protocol: Protocol) -> None:
+    """Raise DialogError where the parts or settings of a protocol do not fit together."""
+    played, dialogs, settings = protocol.played, protocol.dialogs, protocol.settings
     if isinstance(played, Ensemble):
         _refuse_unlike_members(played)
 
@@ -181,12 +180,10 @@ def make_protocol(
 
     for dialog in dialogs:
         _refuse_open_questions(dialog)
-        if structured:
+        if protocol.structured:
             _refuse_prose(dialog)
 
         dialog.images_shown(protocol.settings_for(dialog))
-
-    return protocol
 
 
 def _refuse_unlike_members(played: Ensemble) -> None:
@@ -280,7 +277,7 @@ class Plan:
     def _work(self, items: Iterable[Item]) -> int:
         methods = self.benchmark.methods
         if self.protocol.covers_pairs:
-            return sum(len(self._shown_pairs(item, 1)) for item in items)
+            return sum(len(orders) for item in items for _, orders in self._pairs_shown(item, 1))
 
         if self.protocol.covers_edits:
             return sum(method in item.edits for item in items for method in methods)
@@ -321,41 +318,30 @@ class Plan:
             yield Unit(item, repeat, absent, (), self.repeats)
 
     def _pair_units(self, item: Item, repeat: int) -> Iterator[Unit]:
-        shown = self._shown_pairs(item, repeat)
-        for pair in self.pairs_of(item):
-            orders = [order for order in shown if set(order) == set(pair)] or [()]
-            for order in orders:
+        for pair, orders in self._pairs_shown(item, repeat):
+            for order in orders or [()]:
                 yield Unit(item, repeat, pair, order, self.repeats, is_pair=True)
 
-    def _shown_pairs(self, item: Item, repeat: int) -> list[tuple[str, ...]]:
-        """Return every pair of edits that is shown, in the order the two are shown."""
+    def _pairs_shown(
+        self, item: Item, repeat: int
+    ) -> Iterator[tuple[tuple[str, str], list[tuple[str, ...]]]]:
+        """Yield each pair with the orders in which its edits are shown; none where one lacks."""
         both = self.protocol.dialogs[0].orders == "both"
-        shown: list[tuple[str, ...]] = []
         for number, pair in enumerate(self.pairs_of(item)):
             if not all(method in item.edits for method in pair):
-                continue
-
-            if both:
-                shown += [pair, pair[::-1]]
-                continue
-
-            order = order_of(
-                self.order,
-                pair,
-                item=f"{item.id} {pair[0]} {pair[1]}",
-                item_number=self.numbers.get(item.id, 0) + number,
-                repeat=repeat,
-                repeats=self.repeats,
-                seed=self.seed,
-            )
-            shown.append(order)
-
-        return shown
+                yield pair, []
+            elif both:
+                yield pair, [pair, pair[::-1]]
+            else:
+                name = f"{item.id} {pair[0]} {pair[1]}"
+                yield pair, [self._ordered(pair, name, self._number(item) + number, repeat)]
 
     def pairs_of(self, item: Item) -> list[tuple[str, str]]:
         """Return the pairs of methods compared on an item, each in the order of the benchmark."""
-        number = self.numbers.get(item.id, 0)
-        return chosen_pairs(self.benchmark.methods, self.pairs, number, self.seed)
+        return chosen_pairs(self.benchmark.methods, self.pairs, self._number(item), self.seed)
+
+    def _number(self, item: Item) -> int:
+        return self.numbers.get(item.id, 0)
 
     def _order_of(self, item: Item, repeat: int, present: Sequence[str]) -> tuple[str, ...]:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
@@ -366,11 +352,16 @@ class Plan:
             # From the names: a benchmark that lists its methods in another order asks the same.
             present = sorted(present)
 
+        return self._ordered(present, item.id, self._number(item), repeat)
+
+    def _ordered(
+        self, methods: Sequence[str], item: str, number: int, repeat: int
+    ) -> tuple[str, ...]:
         return order_of(
             self.order,
-            present,
-            item=item.id,
-            item_number=self.numbers.get(item.id, 0),
+            methods,
+            item=item,
+            item_number=number,
             repeat=repeat,
             repeats=self.repeats,
             seed=self.seed,
@@ -422,7 +413,12 @@ def _refuse_unconnected(plan: Plan) -> None:
         raise BenchmarkError(f"{plan.protocol.name} compares pairs; that takes two methods or more")
 
     group = {methods[0]}
-    links = {pair for item in plan.benchmark.items for pair in plan._shown_pairs(item, 1)}
+    links = {
+        pair
+        for item in plan.benchmark.items
+        for pair, orders in plan._pairs_shown(item, 1)
+        if orders
+    }
     for _ in methods:
         group |= {method for pair in links if group & set(pair) for method in pair}
 
@@ -465,13 +461,9 @@ def _refuse_lacking(
     if not lacking:
         return
 
-    listed = ", ".join(lacking[:8])
-    if len(lacking) > 8:
-        listed += f" and {len(lacking) - 8} more"
-
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed}; "
+        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed(lacking, 9)}; "
         f"give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )

@@ -202,7 +202,7 @@ def test_a_lacking_image_is_named_before_anything_is_asked(
     """A dialog that shows a ground truth says which items have none, and the setting that does without."""
     asked = judge()
     with pytest.raises(
-        BenchmarkError, match=r"reference image, which 2 of 2 items lack: i0, i1.*against=source"
+        BenchmarkError, match=r"reference image, which 2 of 2 items lack: i0 and i1.*against=source"
     ):
         lmmscore.run(make_benchmark(), dialog="factors-12", judge=asked, out=tmp_path / "r")
     assert asked.asked == []
