@@ -45,8 +45,9 @@ from lmmscore.run_folder import (
     Run,
     SessionRecord,
     open_run,
+    pictures_shown,
 )
-from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, comparison_cells, header, result_of
+from lmmscore.scores import as_cells, comparison_cells, header, result_of
 from lmmscore.session import Done, Ending, Played, Session, read_answer
 from lmmscore.yaml_files import yaml_text
 
@@ -102,8 +103,8 @@ def publish(
 
         complete(open_run(staged))
         (staged / "README.md").write_text(_readme(run, staged), encoding="utf-8")
-        sums = _checksums(staged)
-        (staged / CHECKSUMS).write_text(sums, encoding="utf-8")
+        sums = [f"{_digest(staged / name)}  {name}\n" for name in _names(staged)]
+        (staged / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
         return _pack(staged, out)
 
 
@@ -186,19 +187,18 @@ def _files(record: SessionRecord) -> Iterator[str]:
             yield name
 
 
-def _checksums(folder: Path) -> str:
-    lines = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            lines.append(f"{digest}  {path.relative_to(folder).as_posix()}\n")
-    return "".join(lines)
+def _names(folder: Path) -> list[str]:
+    """Return every file in a folder, relative to it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _pack(folder: Path, out: Path) -> list[str]:
-    names = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
+    names = _names(folder)
     part = out.with_name(f"{out.name}.part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -257,9 +257,8 @@ def verify(archive: Path) -> Verification:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _unpack(archive, folder)
-        problems = [*_wrong_files(folder)]
         rows, wrong_rows = _wrong_rows(folder)
-        problems += wrong_rows
+        problems = [*_wrong_files(folder), *wrong_rows]
         try:
             run = open_run(folder)
             count, wrong_results = _wrong_results(run)
@@ -294,17 +293,15 @@ def _wrong_files(folder: Path) -> Iterator[str]:
         return
 
     listed = _listed(text)
-    present = {
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    } - {CHECKSUMS}
-    for name in sorted(present - set(listed)):
-        yield f"{name} is in the archive but has no checksum"
+    for name in _names(folder):
+        if name not in listed and name != CHECKSUMS:
+            yield f"{name} is in the archive but has no checksum"
 
     for name, digest in listed.items():
         path = folder / name
         if not path.is_file():
             yield f"{name} is missing"
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        elif _digest(path) != digest:
             yield f"{name} is not what was published"
 
 
@@ -412,22 +409,19 @@ def _derive(
         cells = comparison_cells(result.comparison, dialog.factors)
         yield tuple(zip(header(dialog), map(str, cells), strict=True))
 
-    expected = bool(manifest.parameters.get("logprobs"))
-    columns = (*SCORE_COLUMNS, EXPECTED) if expected else SCORE_COLUMNS
     for score in result.scores:
-        yield tuple(zip(columns, map(str, as_cells(score, expected=expected)), strict=True))
+        cells = as_cells(score, expected=manifest.has_expected)
+        yield tuple(zip(manifest.score_columns, map(str, cells), strict=True))
 
 
 def _session(run: Run, record: SessionRecord) -> Session:
     """Return the session of a record as it was begun, each picture under a name of its own."""
-    protocol = run.protocol
-    dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
     images = {kind: Path("shown", kind) for kind in record.images}
     edits = {method: Path("edits", method) for method in record.order}
     item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
     unit = Unit(item, record.repeat, tuple(record.order), tuple(record.order))
-    sessions = protocol.sessions(unit)
-    return next(each for each in sessions if each.dialog is dialog)
+    sessions = run.protocol.sessions(unit)
+    return next(each for each in sessions if each.dialog.name == record.dialog)
 
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
@@ -501,11 +495,9 @@ class _RecordedPictures(Pictures):
     ) -> None:
         super().__init__(recipe)
         self._digests: dict[Path, str] = {}
-        for exchange in record.exchanges:
-            digests = ledger.pictures(exchange.key) if exchange.images else []
-            for (kind, _), digest in zip(exchange.images, digests, strict=False):
-                path = session.file_of(kind, exchange.position or 1)
-                self._digests.setdefault(path, digest)
+        for exchange, kind, _, digest in pictures_shown(record, ledger):
+            path = session.file_of(kind, exchange.position or 1)
+            self._digests.setdefault(path, digest)
 
     def get(self, path: Path) -> Picture:
         """Return the picture as it was recorded; one of the dialog's own is read from its file."""

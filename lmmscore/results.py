@@ -215,11 +215,11 @@ def agree(
     `factors`, `scales`, `scale`, `weights`, `resamples`, `seed`, as
     `lmmscore.agreement.agree` describes them.
     """
-    named = _named_judges(judges)
-    opened = {name: _opened(judge) for name, judge in named.items()}
-    known = _recorded_settings(named.values())
+    opened = {name: _opened(judge) for name, judge in _named_judges(judges).items()}
+    tables = {name: one.scores() if isinstance(one, Run) else one for name, one in opened.items()}
+    known = _recorded_settings([one for one in opened.values() if isinstance(one, Run)])
     table = ratings if isinstance(ratings, pd.DataFrame) else read_ratings(*_listed(ratings))
-    found = compare_with_people(opened, table, **{**known, **options})
+    found = compare_with_people(tables, table, **{**known, **options})
     return _become(JudgeAgreement, found)
 
 
@@ -250,24 +250,15 @@ def _name_of(judge: JudgeScores) -> str:
     return "" if isinstance(judge, pd.DataFrame) else Path(judge).resolve().stem
 
 
-def _run_of(judge: JudgeScores) -> Run | None:
-    if isinstance(judge, Run):
+def _opened(judge: JudgeScores) -> Run | pd.DataFrame:
+    if isinstance(judge, Run | pd.DataFrame):
         return judge
-    if isinstance(judge, pd.DataFrame) or not Path(judge).is_dir():
-        return None
-    return open_folder(judge)
+    path = Path(judge)
+    return open_folder(path) if path.is_dir() else read_scores(path)
 
 
-def _opened(judge: JudgeScores) -> pd.DataFrame:
-    run = _run_of(judge)
-    if run is not None:
-        return run.scores()
-    return judge if isinstance(judge, pd.DataFrame) else read_scores(Path(str(judge)))
-
-
-def _recorded_settings(judges: Any) -> dict[str, Any]:
-    """Return the scales and weights that the runs among the judges have on record."""
-    runs = [run for run in map(_run_of, judges) if run is not None]
+def _recorded_settings(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the scales and weights that runs have on record."""
     if not runs:
         return {}
 

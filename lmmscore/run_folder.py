@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +31,10 @@ from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import (
+    EXPECTED,
+    SCORE_COLUMNS,
     Comparison,
+    frame_of,
     read_comparisons,
     read_scores,
     slips,
@@ -227,6 +230,16 @@ class Manifest(_Record):
     def recipe(self) -> Recipe:
         """How the pictures were prepared."""
         return Recipe.parse(self.image_recipe)
+
+    @property
+    def has_expected(self) -> bool:
+        """Whether the judge was asked for the probabilities of its words."""
+        return bool(self.parameters.get("logprobs"))
+
+    @property
+    def score_columns(self) -> list[str]:
+        """The columns of scores.csv."""
+        return [*SCORE_COLUMNS, EXPECTED] if self.has_expected else [*SCORE_COLUMNS]
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -432,15 +445,23 @@ class SessionRecord(_Record):
         )
 
 
+def pictures_shown(
+    record: SessionRecord, ledger: Ledger
+) -> Iterator[tuple[ExchangeRecord, str, str, str]]:
+    """Yield every picture of a session: its exchange, kind, file and the digest on record."""
+    for exchange in record.exchanges:
+        digests = ledger.pictures(exchange.key) if exchange.images else []
+        # A received ledger may list fewer pictures than the session says it showed.
+        for (kind, name), digest in zip(exchange.images, digests, strict=False):
+            yield exchange, kind, name, digest
+
+
 def shown_digests(records: Iterable[SessionRecord], ledger: Ledger) -> dict[str, set[str]]:
     """Return what the judge was shown: the digests on record for each picture's file."""
     found: dict[str, set[str]] = {}
     for record in records:
-        for exchange in record.exchanges:
-            digests = ledger.pictures(exchange.key) if exchange.images else []
-            # A received ledger may list fewer pictures than the session says it showed.
-            for (_, name), digest in zip(exchange.images, digests, strict=False):
-                found.setdefault(name, set()).add(digest)
+        for _, _, name, digest in pictures_shown(record, ledger):
+            found.setdefault(name, set()).add(digest)
 
     return found
 
@@ -641,11 +662,7 @@ class Run:
         if not rows:
             return table
 
-        added = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=table.columns)
-        added["outcome"] = added["outcome"].map(str)
-        for name in ("score", "repeat", "position"):
-            added[name] = added[name].astype(table[name].dtype)
-
+        added = frame_of(rows).reindex(columns=table.columns)
         return pd.concat([table, added], ignore_index=True)
 
     def progress(self) -> str:

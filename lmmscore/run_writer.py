@@ -35,8 +35,6 @@ from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import (
-    EXPECTED,
-    SCORE_COLUMNS,
     Comparison,
     Result,
     as_cells,
@@ -332,18 +330,10 @@ class RunWriter:
             for name in ("scores.csv", "sessions.jsonl"):
                 self._parts[name] = _Part(self.path / name)
 
-            self._parts["scores.csv"].rows.writerow(self._score_columns)
+            self._parts["scores.csv"].rows.writerow(self._manifest.score_columns)
             if self._plan.protocol.covers_pairs:
                 self._parts["pairs.csv"] = _Part(self.path / "pairs.csv")
                 self._parts["pairs.csv"].rows.writerow(header(self._dialog))
-
-    @property
-    def _score_columns(self) -> list[str]:
-        return [*SCORE_COLUMNS, EXPECTED] if self._has_expected else [*SCORE_COLUMNS]
-
-    @property
-    def _has_expected(self) -> bool:
-        return bool(self._manifest.parameters.get("logprobs"))
 
     @property
     def _dialog(self) -> Dialog:
@@ -497,7 +487,7 @@ class RunWriter:
             part.file.flush()
 
     def _write_scores(self, scores: Iterable[Score]) -> None:
-        expected = self._has_expected
+        expected = self._manifest.has_expected
         rows = (as_cells(score, expected=expected) for score in scores)
         self._parts["scores.csv"].rows.writerows(rows)
 
@@ -556,7 +546,7 @@ class RunWriter:
         taken, columns = self._taken, header(self._dialog)
         if not self._plan.protocol.covers_pairs:
             taken = {(place, (method,)) for place, methods in taken for method in methods}
-            columns = self._score_columns
+            columns = self._manifest.score_columns
 
         unscored = set()
         for row in self._earlier.run.score_rows():
