@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import gc
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,6 +94,12 @@ class AlikeFailures(JudgeError):
         )
 
 
+class _BrokenOff(JudgeError):
+    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
+
+    scope = "run"
+
+
 @dataclass(frozen=True, slots=True)
 class NoOptions:
     """The options of an executor that has none of its own."""
@@ -132,6 +138,69 @@ class Executor:
 
     async def close(self) -> None:
         """Let go of what this executor holds; `run` is not called again."""
+
+    async def _play_in_order(
+        self,
+        play: Callable[[Unit], Awaitable[Result | None]],
+        units: Iterable[Unit],
+        sink: Callable[[Result], None],
+        at_once: int,
+    ) -> None:
+        """Play units, so many at once, and hand on their results in the order of the plan.
+
+        However long the run, it needs the same memory: no unit is begun that is too far ahead of
+        the first unfinished one. Whatever goes wrong, in `sink` or in a unit, is raised once what
+        is in flight is recorded.
+        """
+        room = asyncio.Semaphore(at_once)
+        window = max(64, 8 * at_once)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+
+        async def play_one(unit: Unit) -> Result | None:
+            try:
+                return await play(unit)
+            except Exception as error:
+                # At once, before any other session can ask: those who wait for the same answer
+                # would ask in its place.
+                self._break_off(error)
+                raise
+            finally:
+                room.release()
+
+        async def hand_on() -> None:
+            result = await waiting[0]
+            waiting.popleft()
+            if result is not None:
+                sink(result)
+
+        coming = iter(units)
+        try:
+            while True:
+                await room.acquire()
+                while waiting and (waiting[0].done() or len(waiting) == window):
+                    await hand_on()
+
+                unit = None if self.error is not None else next(coming, None)
+                if unit is None:
+                    break
+
+                waiting.append(asyncio.create_task(play_one(unit)))
+
+            while waiting:
+                await hand_on()
+        except Exception as error:
+            self._break_off(error)
+            await asyncio.gather(*waiting, return_exceptions=True)
+            raise
+        finally:
+            # There is something left only if the run itself was cancelled, and then now means now.
+            for task in waiting:
+                task.cancel()
+
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    def _break_off(self, error: Exception) -> None:
+        self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
 
     def _finish(self, unit: Unit, played: Sequence[Played]) -> Result:
         """Return the result of a unit, after telling whoever listens.
@@ -360,80 +429,6 @@ async def play_unit(
 
 
 # --------------------------------------------------------------------------------------------------
-# Many units at once. Their results leave in the order of the plan and soon, so that a run of any
-# length needs the same memory, and writes the same files however its sessions overtook each other.
-# --------------------------------------------------------------------------------------------------
-
-
-class OrderedTasks:
-    """Plays units, so many at once, and hands on their results in the order of the plan.
-
-    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
-    needs the same memory.
-    """
-
-    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
-        self._play = play
-        self._active: set[asyncio.Task[Result | None]] = set()
-        self._over = asyncio.Event()
-        self._error: BaseException | None = None
-
-    async def run(
-        self,
-        units: Iterable[Unit],
-        sink: Callable[[Result], None],
-        at_once: int,
-        is_stopped: Callable[[], bool],
-    ) -> None:
-        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
-        coming = iter(units)
-        window = max(64, 8 * at_once)
-        waiting: deque[asyncio.Task[Result | None]] = deque()
-        while True:
-            while len(self._active) < at_once and len(waiting) < window:
-                unit = None if is_stopped() else next(coming, None)
-                if unit is None:
-                    break
-                waiting.append(self._begin(unit))
-
-            # Whatever is active waits to be handed on: with nothing waiting there was room to begin
-            # another unit, and none was left.
-            if not waiting:
-                return
-
-            if self._active:
-                await self._over.wait()
-                self._over.clear()
-
-            if self._error is not None:
-                raise self._error
-
-            while waiting and waiting[0].done():
-                result = waiting.popleft().result()
-                if result is not None:
-                    sink(result)
-
-    async def settle(self, *, cancel: bool = False) -> None:
-        """Wait for what is under way, whatever comes of it."""
-        for task in self._active if cancel else ():
-            task.cancel()
-        await asyncio.gather(*self._active, return_exceptions=True)
-
-    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
-        task = asyncio.create_task(self._play(unit))
-        self._active.add(task)
-        # Not asyncio.wait, which asks every task under way each time that one of them is over.
-        task.add_done_callback(self._end)
-        return task
-
-    def _end(self, task: asyncio.Task[Result | None]) -> None:
-        self._active.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._error = self._error or task.exception()
-        self._over.set()
-
-
-# --------------------------------------------------------------------------------------------------
 # The local executor: asyncio tasks in this process.
 # --------------------------------------------------------------------------------------------------
 
@@ -441,35 +436,14 @@ COLLECT_AFTER = 20_000
 """So many new objects are made, during a run, before the collector looks at them."""
 
 
-class _BrokenOff(JudgeError):
-    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
-
-    scope = "run"
-
-
 @engine("local")
 class LocalExecutor(Executor):
     """Plays units with one judge, as asyncio tasks."""
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Play every unit. Whatever goes wrong, in `sink` or in a session, stops the run as `stop`
-        does and is raised at the end.
-        """
-        tasks = OrderedTasks(self._play)
-        at_once = self._job.concurrency
-        try:
-            with _still_heap():
-                await tasks.run(units, sink, at_once, lambda: self.error is not None)
-        except Exception as error:
-            self._break_off(error)
-            await tasks.settle()
-            raise
-        finally:
-            # There is something left only if the run itself was cancelled, and then now means now.
-            await tasks.settle(cancel=True)
-
-    def _break_off(self, error: Exception) -> None:
-        self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
+        """Play every unit and hand the results to `sink` in the order of the plan."""
+        with _still_heap():
+            await self._play_in_order(self._play, units, sink, self._job.concurrency)
 
     async def _play(self, unit: Unit) -> Result | None:
         """Return the unit's result; None where the run was stopped before it was finished."""
@@ -486,11 +460,6 @@ class LocalExecutor(Executor):
         except JudgeError as error:
             self.stop(error)
             return None
-        except Exception as error:
-            # At once, before any other session can ask: those who wait for the same answer would
-            # ask in its place.
-            self._break_off(error)
-            raise
 
         return self._finish(unit, played)
 

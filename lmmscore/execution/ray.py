@@ -27,7 +27,6 @@ from lmmscore.errors import ImageProblem, JudgeError, LedgerError, LmmscoreError
 from lmmscore.execution.executor import (
     Executor,
     Job,
-    OrderedTasks,
     StopRequested,
     engine,
     play_unit,
@@ -627,8 +626,7 @@ class RayExecutor(Executor):
         self._load = dict.fromkeys(range(len(self._players)), 0)
         try:
             at_once = max(1, self._job.concurrency) * len(self._players)
-            tasks = OrderedTasks(self._play)
-            await tasks.run(units, sink, at_once, lambda: self.error is not None)
+            await self._play_in_order(self._play, units, sink, at_once)
         finally:
             await self._end_actors()
 
