@@ -92,7 +92,7 @@ class Readings:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
-        self._pending: list[tuple[str, ...]] = []
+        self._uncommitted = 0
         # A file that is no database is removed at the first try.
         self._connection = self._open() or self._open()
         self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
@@ -101,7 +101,7 @@ class Readings:
         """Return the file opened, or None after removing what cannot be used."""
         connection = None
         try:
-            connection = sqlite3.connect(self._path, isolation_level=None)
+            connection = sqlite3.connect(self._path)
             # It can be made again at any time: nothing is worth waiting for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
@@ -149,44 +149,37 @@ class Readings:
 
         keys = orjson.dumps(list(replies)).decode()
         row = (name, conditions, keys, digest_of(replies), orjson.dumps(derived).decode())
-        self._pending.append(row)
-        if len(self._pending) == COMMITTED_AT_ONCE:
-            self._write()
+        with self._doing_without() as connection:
+            connection.execute("INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)", row)
+            self._uncommitted += 1
+            if self._uncommitted == COMMITTED_AT_ONCE:
+                connection.commit()
+                self._uncommitted = 0
 
     def close(self) -> None:
-        """Write what is pending."""
-        self._write()
+        """Commit what was kept, and close the file."""
         if self._connection is not None:
-            self._connection.close()
+            with self._doing_without() as connection:
+                connection.commit()
+                connection.close()
+
             self._connection = None
-
-    def _write(self) -> None:
-        if self._connection is None:
-            return
-
-        with self._doing_without():
-            sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
-            self._connection.execute("BEGIN")
-            self._connection.executemany(sql, self._pending)
-            self._connection.execute("COMMIT")
-
-        self._pending.clear()
 
     def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
         """Return the first row of a query; None where there is none, or no file."""
         row: tuple[str, ...] | None = None
         if self._connection is not None:
-            with self._doing_without():
-                row = self._connection.execute(sql, values).fetchone()
+            with self._doing_without() as connection:
+                row = connection.execute(sql, values).fetchone()
         return row
 
     @contextlib.contextmanager
-    def _doing_without(self) -> Iterator[None]:
+    def _doing_without(self) -> Iterator[sqlite3.Connection]:
         """Close the file at its first error; from then on nothing is found and nothing is kept."""
+        assert self._connection is not None
         try:
-            yield
+            yield self._connection
         except sqlite3.Error:
-            assert self._connection is not None
             self._connection.close()
             self._connection = None
 

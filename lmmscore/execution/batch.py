@@ -619,18 +619,16 @@ class BatchLog:
         """Return every batch there was an intent for."""
         found: dict[str, Batch] = {}
         for event in self._events:
-            digest = event.get("digest", "")
-            if event["event"] == "intent":
+            kind, digest = event["event"], event.get("digest", "")
+            if kind == "intent":
                 usd = event.get("most_usd", 0.0)
                 found[digest] = Batch(event["wave"], digest, event["lines"], usd)
-            elif event["event"] == "created":
-                found[digest].id = event["id"]
-            elif event["event"] == "state":
-                found[digest].status = event["status"]
-                found[digest].answered = event["answered"]
-            elif event["event"] == "ended":
-                found[digest].status = event["status"]
-                found[digest].ended = True
+            elif kind in ("created", "state", "ended"):
+                batch = found[digest]
+                batch.id = event.get("id", batch.id)
+                batch.status = event.get("status", batch.status)
+                batch.answered = event.get("answered", batch.answered)
+                batch.ended = batch.ended or kind == "ended"
 
         return list(found.values())
 
