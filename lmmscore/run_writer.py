@@ -22,7 +22,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +301,8 @@ class RunWriter:
         """The derived files, by name."""
         self._table = "pairs.csv" if plan.protocol.covers_pairs else "scores.csv"
         """The file that holds what was judged."""
+        self._known_items: set[str] = set()
+        """The items the folder was asked for before, as far as they are on record."""
         if path.is_file():
             raise FileProblem(f"{path}: is a file; name a folder for the run with --out")
 
@@ -309,9 +311,13 @@ class RunWriter:
             self._lock = RunLock(path)
 
         try:
-            self._earlier = _Earlier.of(path)
+            self._earlier = Run(path) if (path / "run.yaml").is_file() else None
+            """The run that the folder holds already."""
             if self._earlier is not None:
-                self._earlier.refuse_another_question(manifest, plan)
+                _refuse_another_question(self._earlier, manifest)
+                self._known_items.update(self._earlier.item_ids())
+                _refuse_subset(self._earlier, self._known_items, plan)
+                _refuse_other_companions(self._earlier, plan)
 
             self._open()
         except BaseException:
@@ -542,7 +548,7 @@ class RunWriter:
             columns = self._manifest.score_columns
 
         unscored = set()
-        for row in self._earlier.run.score_rows():
+        for row in self._earlier.score_rows():
             key = _key_of_row(row)
             if key in taken or row["outcome"] == Outcome.UNJUDGED:
                 continue
@@ -553,7 +559,7 @@ class RunWriter:
                 unscored.add(key)
 
         self._counts["unscored"] += len(unscored)
-        self._add_older_sessions(self._earlier.run, kept)
+        self._add_older_sessions(self._earlier, kept)
         return kept
 
     def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
@@ -678,11 +684,11 @@ class RunWriter:
 
     def _extent(self) -> dict[str, Any]:
         """Return what the folder was ever asked for, where that is more than this plan."""
-        if self._earlier is None or self._before is None:
+        if self._before is None:
             return {}
 
         before, now = self._before, self._manifest
-        items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        items = self._known_items | {item.id for item in self._plan.benchmark.items}
         whole = self._plan.numbers
         return {
             "methods": list(dict.fromkeys([*before.methods, *now.methods])),
@@ -751,111 +757,90 @@ class _Kept:
         return all((unit.place, (method,)) in self.results for method in present)
 
 
-class _Earlier:
-    """The run that a folder holds already."""
+def _refuse_another_question(run: Run, manifest: Manifest) -> None:
+    """Raise where a folder's scores would come to mean something else."""
+    for key, name in _IDENTITY.items():
+        before, now = getattr(run.manifest, key), getattr(manifest, key)
+        if key == "judge":
+            # Version 0.1 wrote down the server too, which is no part of who judges.
+            before, now = identity_of(before), identity_of(now)
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.manifest = run.manifest
-
-    @classmethod
-    def of(cls, path: Path) -> _Earlier | None:
-        """Return the run in a folder, if there is one."""
-        return cls(Run(path)) if (path / "run.yaml").is_file() else None
-
-    @cached_property
-    def items(self) -> set[str]:
-        """The items it was asked for, as far as they are on record."""
-        return set(self.run.item_ids())
-
-    def refuse_another_question(self, manifest: Manifest, plan: Plan) -> None:
-        """Raise where the folder's scores would come to mean something else, or become fewer."""
-        for key, name in _IDENTITY.items():
-            before, now = getattr(self.manifest, key), getattr(manifest, key)
-            if key == "judge":
-                # Version 0.1 wrote down the server too, which is no part of who judges.
-                before, now = identity_of(before), identity_of(now)
-
-            if before != now:
-                raise LmmscoreError(
-                    f"{self.run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
-                    f"give this one another --out (with --ledger {self._ledger()} it pays for no "
-                    "answer twice)"
-                )
-
-        self._refuse_other_words(manifest)
-        self._refuse_subset(plan)
-        self._refuse_other_companions(plan)
-
-    def _refuse_other_words(self, manifest: Manifest) -> None:
-        """A dialog of the same name may have been edited;
-        a finished run keeps the words it was made with."""
-        if self.manifest.protocol.wording != manifest.protocol.wording:
+        if before != now:
             raise LmmscoreError(
-                f"{self.run.path} holds a run in which {manifest.dialog} says something else "
-                f"(version {self.manifest.dialog_version}, now {manifest.dialog_version}); "
-                "give this one another --out"
+                f"{run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
+                f"give this one another --out ({_with_its_ledger(run)})"
             )
 
-    def _refuse_subset(self, plan: Plan) -> None:
-        items = {item.id for item in plan.benchmark.items}
-        methods = set(plan.benchmark.methods) | set(self.manifest.methods if plan.newcomers else ())
-        fewer = not items >= self.items and items <= self.items
-        fewer_methods = methods < set(self.manifest.methods)
-        new = items > self.items or plan.repeats > self.manifest.repeats
-        a_part = (fewer or fewer_methods) and not new
-        if plan.repeats < self.manifest.repeats or a_part:
-            command = self._part_command(plan, fewer_methods)
-            ranked = f"; a part of it is ranked by `{command}`" if command else ""
-            raise LmmscoreError(
-                f"{self.run.path} holds more than is asked for here{ranked}; a new run needs "
-                f"another --out (with --ledger {self._ledger()} it pays for no answer twice)"
-            )
+    # A dialog of the same name may have been edited; a finished run keeps the words it was made
+    # with.
+    if run.manifest.protocol.wording != manifest.protocol.wording:
+        raise LmmscoreError(
+            f"{run.path} holds a run in which {manifest.dialog} says something else "
+            f"(version {run.manifest.dialog_version}, now {manifest.dialog_version}); "
+            "give this one another --out"
+        )
 
-    def _part_command(self, plan: Plan, fewer_methods: bool) -> str:
-        """Return what ranks the part asked for; nothing where only a run of its own does."""
-        # `leaderboard` ranks all repeats.
-        if plan.repeats < self.manifest.repeats:
-            return ""
 
-        tasks = plan.benchmark.tasks
-        chosen = [item.id for item in plan.benchmark.items]
-        words = ["lmmscore", "leaderboard", str(self.run.path)]
-        if set(tasks) != set(self.manifest.tasks):
-            for task in tasks:
-                words += ["--task", task]
+def _with_its_ledger(run: Run) -> str:
+    return f"with --ledger {shlex.quote(str(run.ledger_path))} it pays for no answer twice"
 
-        if set(chosen) != self._items_of(tasks):
-            for item in chosen:
-                words += ["--item", item]
 
-        if fewer_methods:
-            for method in plan.benchmark.methods:
-                words += ["--method", method]
+def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
+    """Raise where the folder holds all that is asked for, and more; `known` are its items."""
+    before = run.manifest
+    items = {item.id for item in plan.benchmark.items}
+    methods = set(plan.benchmark.methods) | set(before.methods if plan.newcomers else ())
+    fewer_methods = methods < set(before.methods)
+    more = items > known or plan.repeats > before.repeats
+    a_part = (items < known or fewer_methods) and not more
+    if plan.repeats < before.repeats or a_part:
+        command = _part_command(run, plan, fewer_methods)
+        ranked = f"; a part of it is ranked by `{command}`" if command else ""
+        raise LmmscoreError(
+            f"{run.path} holds more than is asked for here{ranked}; a new run needs "
+            f"another --out ({_with_its_ledger(run)})"
+        )
 
-        return shlex.join(words)
 
-    def _items_of(self, tasks: Sequence[str]) -> set[str]:
-        """Return the items on record in some task categories."""
-        named = set(tasks)
-        rows = self.run.score_rows()
-        return {restore(row["item"]) for row in rows if restore(row["task"]) in named}
+def _part_command(run: Run, plan: Plan, fewer_methods: bool) -> str:
+    """Return what ranks the part asked for; nothing where only a run of its own does."""
+    # `leaderboard` ranks all repeats.
+    if plan.repeats < run.manifest.repeats:
+        return ""
 
-    def _refuse_other_companions(self, plan: Plan) -> None:
-        """In a comparative dialog an edit is judged among the others: the set may grow,
-        not change."""
-        if plan.protocol.covers_edits or plan.newcomers:
-            return
+    tasks = plan.benchmark.tasks
+    chosen = [item.id for item in plan.benchmark.items]
+    words = ["lmmscore", "leaderboard", str(run.path)]
+    if set(tasks) != set(run.manifest.tasks):
+        for task in tasks:
+            words += ["--task", task]
 
-        lacking = [name for name in self.manifest.methods if name not in plan.benchmark.methods]
-        if lacking:
-            raise LmmscoreError(
-                f"{self.run.path} was judged with {', '.join(lacking)} among the edits shown; "
-                "name all methods, or judge new ones with --beside, or give this run another --out"
-            )
+    rows = [row for row in run.score_rows() if restore(row["task"]) in tasks]
+    if set(chosen) != {restore(row["item"]) for row in rows}:
+        for item in chosen:
+            words += ["--item", item]
 
-    def _ledger(self) -> str:
-        return shlex.quote(str(self.run.ledger_path))
+    if fewer_methods:
+        for method in plan.benchmark.methods:
+            words += ["--method", method]
+
+    return shlex.join(words)
+
+
+def _refuse_other_companions(run: Run, plan: Plan) -> None:
+    """Raise where edits were judged among others that are not shown any more.
+
+    In a comparative dialog the set may grow, not change.
+    """
+    if plan.protocol.covers_edits or plan.newcomers:
+        return
+
+    lacking = [name for name in run.manifest.methods if name not in plan.benchmark.methods]
+    if lacking:
+        raise LmmscoreError(
+            f"{run.path} was judged with {', '.join(lacking)} among the edits shown; "
+            "name all methods, or judge new ones with --beside, or give this run another --out"
+        )
 
 
 def _all_was_well(result: Result) -> bool:
