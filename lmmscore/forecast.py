@@ -6,9 +6,10 @@ The plan is walked once and nothing of it is kept, so that a plan of any size ta
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
 from lmmscore.scores import is_gated
-from lmmscore.session import Question, Session
+from lmmscore.session import Question, Session, Shown
 
 REPLY_TOKENS = 300
 """What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
@@ -149,12 +150,11 @@ class _Sums:
                 model, *self._size(path), options.image_detail, options.image_tokens
             )
         )
-        self._prefixes = _Prefixes()
+        self._known = _KnownQuestions()
         self._item = ""
         self._shown: set[Path] = set()
         self._sample: list[Path] = []
         self._rng = random.Random(0)
-        # Pixels, not bytes: how many bytes a pixel takes is known at the end.
         self._pixels_chat = 0
         self._pixels_responses = 0
 
@@ -163,7 +163,7 @@ class _Sums:
         if item != self._item:
             self._item = item
             self._shown = set()
-            self._prefixes.begin(task)
+            self._known.begin(task)
 
     def add_waves(self, waves: int) -> None:
         """Count the batches that must follow each other for one unit."""
@@ -172,42 +172,58 @@ class _Sums:
     def add(self, session: Session, answered: int) -> int:
         """Count a session of which the first turns are on record; return how many are left."""
         questions = session.outline()
-        shared = self._prefixes.shared(session.repeat, questions)
+        asked_before = self._known.among(session.repeat, questions)
         result = self._result
         result.sessions += 1
         result.sessions_recorded += answered >= len(questions)
-        tokens = words = pixels = pictures = 0
+        history: Counter[str] = Counter()
         for number, question in enumerate(questions):
-            # A system message travels with every turn but is no turn of its own.
-            text = question.system + question.text
-            paths = [shown.path for shown in question.images]
-            self._note(paths)
-            before = tokens
-            new_words = len(text.encode()) + 60 + 80 * len(paths)
-            new_pixels = sum(_area(self._size(path)) for path in paths)
-            tokens += text_tokens(text) + MESSAGE_TOKENS
-            tokens += sum(self._tokens(path).tokens for path in paths)
-            words += new_words
-            pixels += new_pixels
-            pictures += len(paths)
-            if number >= shared and number < answered:
-                result.calls_recorded += 1
-            elif number >= shared:
-                result.calls += 1
-                result.pictures_sent += pictures
-                result.prompt_tokens += tokens
-                result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
-                result.completion_tokens += self._reply_tokens
-                result.bytes_chat += words
-                self._pixels_chat += pixels
-                # By Responses only what is new travels, and a picture as the file it is.
-                result.bytes_responses += new_words + 520 * len(paths)
-                self._pixels_responses += new_pixels
+            if question.fresh:
+                history.clear()
 
-            tokens += self._reply_tokens + MESSAGE_TOKENS
-            words += self._reply_tokens * 4 + 60
+            known_tokens = history["tokens"]
+            new = self._load_of(question)
+            history.update(new)
+            if not asked_before[number] and number < answered:
+                result.calls_recorded += 1
+            elif not asked_before[number]:
+                result.calls += 1
+                result.pictures_sent += history["pictures"]
+                result.prompt_tokens += history["tokens"]
+                result.cached_tokens += known_tokens if known_tokens >= CACHE_FROM_TOKENS else 0
+                result.completion_tokens += self._reply_tokens
+                result.bytes_chat += history["bytes"]
+                self._pixels_chat += history["pixels"]
+                # By Responses only what is new travels, and a picture as the file it is.
+                result.bytes_responses += new["bytes"] + 520 * new["pictures"]
+                self._pixels_responses += new["pixels"]
+
+            history["tokens"] += self._reply_tokens + MESSAGE_TOKENS
+            history["bytes"] += self._reply_tokens * 4 + 60
 
         return len(questions) - answered
+
+    def _load_of(self, question: Question) -> Counter[str]:
+        """Return what a question adds to its conversation, the examples before it included."""
+        # A system message travels with every turn but is no turn of its own.
+        load = self._message(question.system + question.text, question.images)
+        for shot in question.shots:
+            load.update(self._message(shot.text, shot.images))
+            load.update(self._message(shot.heard, ()))
+
+        return load
+
+    def _message(self, text: str, images: Sequence[Shown]) -> Counter[str]:
+        paths = [shown.path for shown in images]
+        self._note(paths)
+        seen = sum(self._tokens(path).tokens for path in paths)
+        return Counter(
+            tokens=text_tokens(text) + MESSAGE_TOKENS + seen,
+            bytes=len(text.encode()) + 60 + 80 * len(paths),
+            # Not as bytes: how many a pixel takes is known at the end.
+            pixels=sum(_area(self._size(path)) for path in paths),
+            pictures=len(paths),
+        )
 
     def _note(self, paths: Sequence[Path]) -> None:
         """Count the pictures of this item, and keep an even sample of all."""
@@ -245,32 +261,38 @@ class _Sums:
             return sum(weights) / sum(_area(self._size(path)) for path in self._sample)
 
 
-class _Prefixes:
+class _KnownQuestions:
     """Which questions were met before, so that what is asked once is counted once.
 
-    The same words get the same reply: two sessions are one until the first question in which they
-    differ. What several items have in common stands in all of them, so the questions of the item at
-    hand and of the latest item of each task category are all that must be remembered.
+    The same words get the same reply: two conversations are one until the first question in which
+    they differ. What several items have in common stands in all of them, so the questions of the
+    item at hand and of the latest item of each task category are all that must be remembered.
     """
 
     def __init__(self) -> None:
         self._here: set[int] = set()
         self._latest: dict[str, set[int]] = {}
+        self._others: list[set[int]] = []
 
     def begin(self, task: str) -> None:
         """Begin the sessions of another item."""
         self._here = set()
-        self._known = [*self._latest.values()]
+        self._others = [*self._latest.values()]
         self._latest[task] = self._here
 
-    def shared(self, repeat: int, questions: Sequence[Question]) -> int:
-        """Return how many of a session's first questions an earlier session asks too."""
-        before, shared = hash(repeat), 0
+    def among(self, repeat: int, questions: Sequence[Question]) -> list[bool]:
+        """Return of each question whether an earlier session asks it, too."""
+        found = []
+        conversation = hash(repeat)
         for question in questions:
-            before = hash((before, question))
-            shared += before in self._here or any(before in known for known in self._known)
-            self._here.add(before)
-        return shared
+            # Its place in the dialog is no part of what is asked.
+            asked = replace(question, turn="", position=None, fresh=False)
+            conversation = hash((repeat if question.fresh else conversation, asked))
+            known = conversation in self._here or any(conversation in each for each in self._others)
+            found.append(known)
+            self._here.add(conversation)
+
+        return found
 
 
 def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
