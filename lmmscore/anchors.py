@@ -21,7 +21,7 @@ from lmmscore.ledger import Asker
 from lmmscore.plan import Protocol
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
-from lmmscore.session import Question, Session
+from lmmscore.session import Question, Session, Shot
 from lmmscore.tables import defuse, restore
 
 FIRST_REPEAT = 1_000_001
@@ -79,24 +79,32 @@ def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -
 
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
-    told = [
-        [question.system, question.text, question.schema, _digests(question, pictures)]
-        for session in sessions
-        for question in session.outline()
-    ]
+    told = []
+    for session in sessions:
+        for question in session.outline():
+            shown = _digests(question, pictures)
+            examples = [
+                [shot.text, shot.heard, _digests(shot, pictures)] for shot in question.shots
+            ]
+            # Only where there are any: digests of earlier rounds stay what they were.
+            more = [examples] if examples else []
+            told.append([question.system, question.text, question.schema, shown, *more])
+
     parts = json.dumps([asker.judge, asker.parameters, told], ensure_ascii=False)
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _digests(question: Question, pictures: Pictures) -> list[str]:
-    return [_digest(pictures, shown.path) for shown in question.images]
+def _digests(said: Question | Shot, pictures: Pictures) -> list[str]:
+    """Return the digest of every picture that is shown; "" of one that cannot be read."""
+    found = []
+    for shown in said.images:
+        try:
+            found.append(pictures.get(shown.path).digest)
+        except ImageProblem:
+            # Its session has failed, and says why.
+            found.append("")
 
-
-def _digest(pictures: Pictures, path: Path) -> str:
-    try:
-        return pictures.get(path).digest
-    except ImageProblem:
-        return ""  # its session has failed, and says why
+    return found
 
 
 Row = dict[str, str]

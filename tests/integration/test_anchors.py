@@ -16,7 +16,7 @@ from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
 from lmmscore.resources import bundled
-from tests.conftest import ScriptedJudge, bulleted
+from tests.conftest import ScriptedJudge, bulleted, picture
 from tests.loopback import Server, playing, serving
 
 Maker = Callable[..., Path]
@@ -218,6 +218,36 @@ def test_rounds_of_an_edited_picture_are_not_compared(
     lmmscore.run(root, judge=scores(5), out=tmp_path / "r", anchors=["i0"])
     (root / "edits" / "i0_alpha.png").write_bytes((root / "edits" / "i0_beta.png").read_bytes())
     lmmscore.run(root, judge=scores(7), out=tmp_path / "r", anchors=["i0"])
+    assert "other settings" in str(drift(tmp_path / "r" / "anchors.csv"))
+
+
+def test_rounds_with_another_example_are_not_compared(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A picture that the dialog shows as an example is part of what the judge is asked with."""
+    turns = [
+        {"name": "shot", "show": ["shot.png"], "say": "And this?", "heard": "look: 3"},
+        {"name": "scores", "read": "scores", "say": "Rate it: {{show.edit}}"},
+    ]
+    dialog = {
+        "dialog": "shots",
+        "version": 1,
+        "title": "With an example",
+        "format": 2,
+        "covers": "edit",
+        "factors": [{"key": "look", "scale": {"min": 1, "max": 10}}],
+        "overall": "mean",
+        "turns": turns,
+        "repair": {"say": "{{problems}}"},
+    }
+    (tmp_path / "shots.yaml").write_text(json.dumps(dialog))
+    root = make_benchmark(items=1)
+    for shade in (10, 200):
+        picture(tmp_path / "shot.png", (shade, shade, shade))
+        judge = ScriptedJudge(lambda _: "look: 7")
+        asked = {"judge": judge, "out": tmp_path / "r", "anchors": ["i0"]}
+        lmmscore.run(root, str(tmp_path / "shots.yaml"), **asked)
+
     assert "other settings" in str(drift(tmp_path / "r" / "anchors.csv"))
 
 
