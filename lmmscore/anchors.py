@@ -112,7 +112,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the anchors' scores have moved since the first round that was asked the same."""
+    """How far the anchors' scores have moved since the first round asked in the same way."""
 
     rounds: int
     """The number of the latest round."""
@@ -156,7 +156,7 @@ class Drift:
 
 
 def drift(path: Path) -> Drift:
-    """Return how far the latest round is from the first asked the same, and what lacks a score."""
+    """Compare the latest round with the first that was asked in the same way."""
     rows = read_rounds(path)
     rounds: dict[int, list[Row]] = {}
     factor = _standing(rows)
@@ -183,7 +183,7 @@ def drift(path: Path) -> Drift:
 
 
 def _standing(rows: Sequence[Row]) -> str:
-    """Return the factor that stands for an edit: the overall, or else the dialog's last."""
+    """Return the factor that represents an edit: the overall, or else the dialog's last."""
     # A method without an edit has a row for the overall under every dialog.
     factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
     return OVERALL if not factors or OVERALL in factors else factors[-1]
@@ -209,7 +209,7 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
     """Return why the latest round is compared with none; empty where it is the first."""
     scored = {_edit(row) for row in latest if row["score"]}
     if not scored:
-        return "has no score, so nothing can be said of drift"
+        return "has no score, so drift cannot be measured"
 
     known = {_edit(row) for row in before if row["score"]}
     then = "the next run like this one will show any drift against it"

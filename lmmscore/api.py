@@ -239,8 +239,8 @@ class Prepared:
 def prepare(request: Request, judge: str = "") -> Prepared:
     """Return the plan and the folder of a request. Raises where anything would stop the run.
 
-    `judge` is the name of the opened judge; without it the folder is not looked into. A run that
-    the folder holds already keeps its words and its orders.
+    `judge` is the name of the opened judge; without it, what the folder holds is ignored. A run
+    that is resumed keeps its words and its orders.
     """
     _refuse_what_flags_refuse(request)
     # The dialog first: a mistyped name should not wait for a large benchmark.
@@ -265,7 +265,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
 
 def _refuse_what_flags_refuse(request: Request) -> None:
-    """Refuse from Python what the command line does not let through."""
+    """Refuse values that the command line would have refused."""
     if min(request.repeats or 1, request.concurrency, request.max_side_px or 1) < 1:
         raise LmmscoreError(
             "repeats, concurrency and the longest side of a picture must be at least 1"
@@ -276,7 +276,7 @@ def _refuse_what_flags_refuse(request: Request) -> None:
 
 
 def _replayed(request: Request) -> Run | None:
-    """Return the run that is replayed; with another dialog, a record only answers questions."""
+    """Return the run that is replayed; with another dialog, its ledger only provides answers."""
     run = request.recorded
     if run is None or request.dialog not in (None, run.manifest.dialog):
         return None
@@ -292,7 +292,7 @@ def _folder(request: Request, default: Path) -> Path:
 
 
 def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those there are."""
+    """Refuse a value that is not among those there are."""
     if given is not None and given not in known:
         raise LmmscoreError(f"{name}={given!r}{nearest(given, known)}; known: {', '.join(known)}")
 
@@ -321,24 +321,24 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
 
 
 def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
-    """Refuse to hold the turns that score to a schema where none does."""
+    """Refuse to hold scoring turns to a schema where there are none."""
     _refuse_unknown("structured_turns", request.structured_turns, ("scores",))
     if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
         raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
 
 
 def _asks_a_reader(request: Request) -> bool:
-    """Tell whether replies that cannot be read are put to a reader, going by the request alone."""
+    """Tell whether replies that cannot be read go to a reader, judging by the request alone."""
     if request.reader is not None:
         return request.reader != NO_READER
     judge = request.judge
-    # What answers by measuring cannot read; a record may hold what a reader said.
+    # A judge that measures pictures cannot read; a record may hold a reader's answers.
     can_read = not isinstance(judge, str) or judge.startswith("replay:")
     return can_read or not kind_of(str(judge)).answers_here
 
 
 def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run | None) -> Plan:
-    """Return the plan of a request; orders are the earlier run's where these are asked for."""
+    """Return the plan of a request; with the earlier run's orders where the request allows."""
     chosen, words = _part(request, whole.select(request.tasks, request.items, request.methods))
     wanted = Plan(
         chosen,
@@ -358,12 +358,12 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
     if (plan.order, plan.seed) != (earlier.manifest.order, earlier.manifest.seed):
         return plan
 
-    # How orders come about may change; how the edits were shown then does not.
+    # The way orders are derived may change; how the edits were shown then does not.
     return replace(plan, recorded_orders=earlier.orders())
 
 
 def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
-    """Return the items within the limit and of the shard, and in words which part that is."""
+    """Return the items within the limit and the shard, and a description of that part."""
     words = ""
     if request.limit is not None and request.limit < len(chosen.items):
         items = spread(chosen.items, request.limit)
@@ -381,7 +381,7 @@ def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
 
 
 def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[str, ...]:
-    """Return the methods that the chosen ones are judged beside."""
+    """Return the methods beside which the chosen ones are judged."""
     if not request.beside:
         return ()
     if protocol.covers_pairs:
@@ -402,7 +402,7 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
 
 
 def _one_by_one(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Return methods named `A,B` each by itself; a name may hold a comma of its own."""
+    """Return methods given as `A,B` one by one; a name may itself contain a comma."""
     found: list[str] = []
     for name in given:
         found += [name] if name in known else [part.strip() for part in name.split(",")]
@@ -410,7 +410,7 @@ def _one_by_one(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
-    """Return the request with what it does not say taken from the run that is replayed."""
+    """Return the request with its gaps filled from the run that is replayed."""
     manifest = run.manifest
     items = request.items
     if not request.chooses_items and manifest.items != len(whole.items):
@@ -428,9 +428,9 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
 
 
 def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protocol:
-    """Return the words of the run that is resumed, where today's bundled dialog has others.
+    """Return the protocol of the run that is resumed, where the bundled dialog has changed since.
 
-    Who reads what cannot be read stays, too, unless the request names someone.
+    The reader stays the same too, unless the request names one.
     """
     manifest = run.manifest
     if request.reader is None:
@@ -445,15 +445,15 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
 
 
 def shard_of(item: str, count: int) -> int:
-    """Return which of so many shards an item belongs to; it stays there whatever else is judged."""
+    """Return the shard, of `count`, that an item belongs to, whatever else is judged."""
     digest = hashlib.sha256(item.encode()).digest()
     return int.from_bytes(digest[:8], "big") % count + 1
 
 
 def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
-    """Return so many items, one task category after the other, in the order of the benchmark.
+    """Return `limit` items, taken from the task categories in turn, in the benchmark's order.
 
-    A smaller number gives a part of what a larger one gives, so that a pilot can be extended.
+    A smaller limit gives a subset of what a larger one gives, so that a pilot can be extended.
     """
     by_task: dict[str, list[Item]] = {}
 
@@ -467,8 +467,7 @@ def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
 
 
 def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
-    """Return the plan with its anchors, which are held to all that is asked of items
-    that are judged."""
+    """Return the plan with its anchors, which must meet all that judged items must meet."""
     if not request.anchors:
         return plan
     if plan.protocol.covers_pairs:
@@ -486,7 +485,7 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
 
 
 def default_folder(benchmark: str, dialog: str, judge: str) -> Path:
-    """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
+    """Return results/BENCHMARK-DIALOG-JUDGE, in characters that every file system accepts."""
     model = judge.removeprefix("openai/").split("@")[0]
     protocol = Path(dialog).stem if dialog.endswith((".yaml", ".yml")) else dialog
     name = f"{benchmark}-{protocol}-{model}"
@@ -500,7 +499,7 @@ def default_folder(benchmark: str, dialog: str, judge: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Where a caller can look on or take hold of a run."""
+    """How a caller follows a run, or takes control of it."""
 
     listeners: Listeners = field(default_factory=Listeners)
     on_start: Callable[[Executor, Plan, Bench], None] = lambda *_: None
@@ -533,7 +532,7 @@ class _Stage:
     executor: Executor
 
     def units(self) -> Iterable[Unit]:
-        """Return the plan, without what was derived before where nobody minds."""
+        """Return the plan, without what was derived before unless a listener wants it all."""
         listeners = self.job.listeners
         if not listeners.skip_known:
             return self.plan
@@ -542,13 +541,13 @@ class _Stage:
         )
 
     async def ask_anchors(self) -> None:
-        """Ask the anchors again, and keep their scores; those of a stopped run are not kept, for a
-        round is whole or none."""
+        """Ask the anchors again and keep their scores, unless the run was stopped: a round is whole
+        or not recorded."""
         if not self.plan.anchors or self.executor.error is not None:
             return
 
-        # Counted by the ledger, which may be shared: a round that another run has asked is no
-        # measure of today.
+        # Numbered after the ledger, which may be shared: another run's round is no measure of this
+        # one's.
         judge = self.job.judge
         repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
         results: list[Result] = []
@@ -563,7 +562,7 @@ class _Stage:
         if error is None:
             return self.writer.finish("waiting" if waiting else "finished", waiting)
 
-        # What stopped the run is the news, not that its tables cannot be written either.
+        # Report what stopped the run, not that its tables cannot be written either.
         with contextlib.suppress(LmmscoreError):
             self.writer.finish(f"stopped: {error}", waiting)
         raise error
@@ -584,7 +583,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
         writer = stack.enter_context(
             contextlib.closing(RunWriter(out, manifest, plan, ledger_path))
         )
-        # A judge that counts money is told what was spent: a budget covers all parts of a run.
+        # A budget covers all parts of a run, so the judge must know what was spent before.
         spending = stack.enter_context(contextlib.closing(spending_of(out, ledger_path)))
         ledger = stack.enter_context(Ledger(ledger_path))
         judge = _recorded(bench, ledger, spending, stack)
@@ -622,13 +621,13 @@ def _recorded(
 
 
 def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench | None:
-    """Return who reads what cannot be read; None where nobody does, or the judge itself."""
+    """Return the reader, if it is not the judge itself; None also where there is none."""
     if not prepared.plan.protocol.reader:
         return None
 
     if request.reader is not None:
         same = request.reader == request.judge
-        # The judge's own options may not suit another model; the money is the same.
+        # The judge's options may not suit another model; the budget is shared.
         shared = {key: value for key, value in request.judge_options.items() if key == "budget_usd"}
         return None if same else open_judge(request.reader, shared)
 
@@ -703,15 +702,17 @@ def _with_options(given: inspect.Signature) -> inspect.Signature:
     return given.replace(parameters=[*own, *options])
 
 
-# So that help() and the completion of a notebook know the options.
+# For help(), and for completion in notebooks.
 run.__signature__ = _with_options(inspect.signature(run))  # type: ignore[attr-defined]
 
 
 def watching(
     stack: contextlib.ExitStack, on_start: Callable[[Executor, Plan], None] = lambda *_: None
 ) -> Hooks:
-    """Return hooks that show progress until the stack is left;
-    `on_start` is called before it appears."""
+    """Return hooks that show progress until the stack is closed.
+
+    `on_start` is called before the display appears.
+    """
     from lmmscore.report.screen import Progress
 
     shown: list[Progress] = []
@@ -729,13 +730,13 @@ def watching(
 
 
 def _in_notebook() -> bool:
-    """Whether this is the kernel of a notebook; asking costs no import."""
+    """Whether this is the kernel of a notebook; imports nothing to find out."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def _run_anywhere(request: Request, hooks: Hooks) -> Run:
-    """Run to the end, in a thread of its own where a notebook's event loop already occupies this
+    """Run to the end; in another thread where an event loop, such as a notebook's, runs in this
     one."""
     try:
         asyncio.get_running_loop()
@@ -759,7 +760,7 @@ _Alter = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """How far one change of the picture moved the score of an edit, over items."""
+    """How far a change of the picture moved the scores of edits."""
 
     alteration: str
     done: str
@@ -787,9 +788,9 @@ def probe(
 ) -> list[Steered]:
     """Judge `items` items as they are, twice, and once with each change to one of their edits.
 
-    The first line is the control: the same pictures asked again, which shows what the judge's own
-    noise does. `out` gets a run for each, so that every reply can be looked up, and stopping and
-    starting again costs nothing.
+    The first entry is the control: the same pictures asked again, which shows the judge's noise.
+    `out` receives a run for each, so that every reply can be looked up and an interrupted probe
+    resumes at no cost.
     """
     from lmmscore.judges.trials import ALTERATIONS
 
@@ -830,7 +831,7 @@ def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
     found = {}
     for turn, place in enumerate(order):
         item = usable[place]
-        # Methods take turns: no change is tried on one method alone.
+        # Methods take turns, so that no change is tried on one method alone.
         methods = [method for method in whole.methods if method in item.edits]
         found[item.id] = methods[turn % len(methods)]
 
@@ -838,7 +839,7 @@ def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
 
 
 def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, alter: _Alter) -> Path:
-    """Write the chosen items as a benchmark of their own, with one edit of each altered."""
+    """Write the chosen items as a benchmark, with one edit of each altered."""
     items = [item for item in whole.items if item.id in chosen]
     rows = []
     for item in items:

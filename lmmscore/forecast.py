@@ -27,31 +27,31 @@ from lmmscore.scores import is_gated
 from lmmscore.session import Question, Session, Shown
 
 REPLY_TOKENS = 300
-"""What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
+"""The typical length of a reply, with the dialogs that come with lmmscore."""
 CACHE_FROM_TOKENS = 1024
-"""Providers cache a prefix from about this length on."""
+"""Providers cache prefixes of about this length or more."""
 SAMPLE = 24
-"""So many pictures are encoded to learn how many bytes a pixel takes."""
+"""How many pictures are encoded to learn how many bytes a pixel takes."""
 KEPT_SIZES = 4096
-"""So many pictures' sizes are remembered: those of the item at hand, and more."""
+"""How many pictures' sizes are remembered: those of the current item, and more."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """What a run would take. Repair turns, which depend on the judge, are not in it."""
+    """What a run would take, without repair turns, which depend on the judge."""
 
     sessions: int = 0
     sessions_recorded: int = 0
     """Sessions of which every answer is on record."""
     calls: int = 0
-    """What several sessions ask in the same words is one call."""
+    """What several sessions ask in the same words counts once."""
     calls_recorded: int = 0
     """Questions whose answer is on record already; no part of `calls`."""
     waves: int = 0
     """How many batches must follow each other.
 
-    As many as the longest session has questions, or all sessions about an edit together where one
-    may spare the next.
+    As many as the longest session has questions, or as all sessions about an edit together where
+    one may make the next unnecessary.
     """
     pictures: int = 0
     pictures_sent: int = 0
@@ -60,7 +60,7 @@ class Forecast:
     bytes_responses: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    """The part of the prompt that a provider's prefix cache would know, if every turn hits it."""
+    """The part of the prompt in the provider's prefix cache, if every turn hits it."""
     completion_tokens: int = 0
     image_tokens_guessed: bool = False
     image_formula: str = ""
@@ -74,7 +74,7 @@ class Forecast:
 
 
 class Record:
-    """What a ledger has of a plan: how many of a session's questions need not be asked."""
+    """What a ledger holds of a plan: how many of a session's questions need not be asked."""
 
     def __init__(self, ledger: Ledger, asker: Asker, recipe: Recipe) -> None:
         self._answers = KnownAnswers(ledger, asker)
@@ -82,7 +82,7 @@ class Record:
         self._pictures = Pictures(recipe)
 
     def steps_answered(self, session: Session) -> int:
-        """Return how many turns of the session are over, going by the answers on record."""
+        """Return how many turns of the session have an answer on record."""
         led = LedSession(session, self._pictures)
         led.recall(self._find)
         return led.turns_over
@@ -96,7 +96,7 @@ class Record:
         if not put.question.aside:
             return self._answers.find(key, put.conversation, put.repeat)
 
-        # Whoever read it: which reader was asked is no part of the plan.
+        # Any reader will do: which one was asked is no part of the plan.
         ledger = self._answers.ledger
         for asker in ledger.askers():
             key = key_of(asker, put.conversation, put.repeat)
@@ -114,7 +114,7 @@ def forecast(
     recipe: Recipe,
     record: Record | None = None,
 ) -> Forecast:
-    """Work out a plan for a judge, net of what is on record.
+    """Return what a plan would take with a judge, less what is on record.
 
     Opens every picture's header, and encodes a few pictures to learn their size.
     """
@@ -159,14 +159,14 @@ class _Sums:
         self._pixels_responses = 0
 
     def begin_item(self, item: str, task: str) -> None:
-        """Say whose sessions come next; those of one item come together."""
+        """Announce whose sessions come next; those of one item come together."""
         if item != self._item:
             self._item = item
             self._shown = set()
             self._known.begin(task)
 
     def add_waves(self, waves: int) -> None:
-        """Count the batches that must follow each other for one unit."""
+        """Take note of how many batches must follow each other for one unit."""
         self._result.waves = max(self._result.waves, waves)
 
     def add(self, session: Session, answered: int) -> int:
@@ -226,7 +226,7 @@ class _Sums:
         )
 
     def _note(self, paths: Sequence[Path]) -> None:
-        """Count the pictures of this item, and keep an even sample of all."""
+        """Count the pictures of this item, and keep a random sample of all."""
         for path in paths:
             if path in self._shown:
                 continue

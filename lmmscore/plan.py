@@ -27,21 +27,20 @@ Place = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What is played: one dialog, or the members of a suite in turn,
-    and the settings chosen for them."""
+    """What is played: a dialog, or the members of a suite in turn, with the chosen settings."""
 
     played: Dialog | Ensemble
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
     reader: bool = False
-    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    """Whether a reply that cannot be read goes to a reader before the judge is asked again."""
     structured_turns: str = ""
     """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
 
     @property
     def variant(self) -> str:
-        """How it differs from the protocol as it is written, in words; empty where it does not."""
+        """How it differs from the protocol as written, in words; empty where it does not."""
         if not self.structured_turns:
             return ""
         option = f"--structured-turns {self.structured_turns}"
@@ -93,7 +92,7 @@ class Protocol:
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played;
         none where nothing is shown."""
-        # Only who plays sessions needs to read replies: a table or a statistic does without.
+        # Imported late: only playing sessions involves reading replies, tables do not.
         from lmmscore.session import Session
 
         if not unit.shown:
@@ -145,7 +144,7 @@ class Unit:
 
     @property
     def key(self) -> tuple[Place, tuple[str, ...]]:
-        """What tells it from every other unit of its plan."""
+        """What identifies it within its plan."""
         # A pair is shown in two orders, and each is a unit of its own.
         in_order = self.is_pair and bool(self.shown)
         return self.place, self.shown if in_order else self.methods
@@ -187,7 +186,7 @@ def _refuse_unplayable(protocol: Protocol) -> None:
 
 
 def _refuse_unlike_members(played: Ensemble) -> None:
-    """Refuse a suite whose members' scores of an edit cannot be combined, or told apart by name."""
+    """Refuse a suite whose members' scores cannot be combined, or whose names are ambiguous."""
     covered = {dialog.covers for dialog in played.dialogs}
     if len(covered) > 1:
         raise DialogError(f"suite {played.name}: all members must cover an item, or all an edit")
@@ -249,7 +248,7 @@ class Plan:
     chosen: str = ""
     """Which part of the benchmark this is, in words; empty for all of it."""
     beside: tuple[str, ...] = ()
-    """Methods that the benchmark's are judged among, without being scored again themselves."""
+    """Methods shown along with the benchmark's own, without being scored again."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
     recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
@@ -325,7 +324,7 @@ class Plan:
     def _pairs_shown(
         self, item: Item, repeat: int
     ) -> Iterator[tuple[tuple[str, str], list[tuple[str, ...]]]]:
-        """Yield each pair with the orders in which its edits are shown; none where one lacks."""
+        """Yield each pair with the orders it is shown in; no order where an edit is missing."""
         both = self.protocol.dialogs[0].orders == "both"
         for number, pair in enumerate(self.pairs_of(item)):
             if not all(method in item.edits for method in pair):
@@ -470,7 +469,7 @@ def _refuse_lacking(
 
 
 def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark) -> None:
-    """Refuse words that name a column nobody wrote, before anything is asked.
+    """Refuse texts that refer to a column the items lack, before anything is asked.
 
     A column that only some items have is empty for the others.
     """
@@ -490,7 +489,7 @@ def _has(item: Item, kind: str) -> bool:
 
 
 def _setting_without(protocol: Protocol, kind: str) -> str:
-    """Return, as a remedy, the setting under which the protocol does without this kind of image."""
+    """Return, as a remedy, a setting under which the protocol needs no image of this kind."""
     for dialog in protocol.dialogs:
         for name, setting in dialog.settings.items():
             for choice in setting.choices:

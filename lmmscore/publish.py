@@ -52,13 +52,13 @@ from lmmscore.session import Done, Ending, Played, Session, read_answer
 from lmmscore.yaml_files import yaml_text
 
 _Cells = tuple[tuple[str, str], ...]
-"""A row of a table, each cell with its column."""
+"""A row of a table: each cell with its column."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in an archive: when it was packed is nobody's business."""
+"""The time of every file in an archive, so that the same run gives the same bytes."""
 
 _COPIED = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv")
-"""What is published as it stands in a run's folder."""
+"""Files of a run that are published unchanged."""
 
 CHECKSUMS = "SHA256SUMS"
 ROWS = "ledger-rows.sha256"
@@ -83,14 +83,14 @@ def publish(
 ) -> list[str]:
     """Write a run as an archive; return the names of its files.
 
-    `pictures` adds the benchmark's own. `complete` is given the run as it is going to be published,
-    and adds the tables and the report: made there, they know nothing that is not published, and
-    none is older than the scores.
+    `pictures` adds the benchmark's own. `complete` is called with the run as it will be published,
+    and adds the tables and the report: made from that copy, they hold nothing unpublished, and are
+    never older than the scores.
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
 
-    # Before it is copied: what is wrong with the run is said of its own files.
+    # Before it is copied, so that an error names the run's own files.
     if not run.is_of_pairs:
         run.scores()
 
@@ -155,7 +155,7 @@ def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
 
 
 def _public(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an exchange without what could be traced to an account or a machine."""
+    """Return an exchange without anything that identifies an account or a machine."""
     values = dict(zip(COLUMNS, row, strict=True))
     values["request_id"] = ""
     also = json.loads(values["also"]) if values["also"] else None
@@ -234,7 +234,7 @@ _CONTENTS = {
 
 
 def _readme(run: Run, folder: Path) -> str:
-    """Return what the archive says of itself; only what is in it is named."""
+    """Return the description of the archive; it names only what is there."""
     manifest = run.manifest
     dialog = f"{manifest.dialog} (version {manifest.dialog_version})"
     held = [f"- `{name}`: {says}" for name, says in _CONTENTS.items() if (folder / name).exists()]
@@ -264,7 +264,7 @@ def verify(archive: Path) -> Verification:
             count, wrong_results = _wrong_results(run)
             return Verification(rows, count, run.results_file, (*problems, *wrong_results))
         except LmmscoreError as error:
-            # What was changed since is named already; anything else was published like this.
+            # Changes since publication are reported already. Without any, it was published so.
             if not problems:
                 raise FileProblem(f"{archive}: cannot be checked ({error})") from error
             return Verification(rows, 0, "", tuple(problems))
@@ -315,7 +315,7 @@ def _listed(text: str) -> dict[str, str]:
 
 
 def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
-    """Return how many exchanges there are, and which of them were edited, added or taken away."""
+    """Return the number of exchanges, and those that were edited, added or removed."""
     path = folder / ROWS
     listed = _listed(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "")
     problems: list[str] = []
@@ -329,7 +329,7 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
 
             problems += [f"exchange {key[:12]}: {says}" for says in faults_of(row)]
     except LmmscoreError:
-        # Its rows are no more to be had one by one.
+        # The remaining rows cannot be read one by one.
         return len(found), [*problems, "ledger.sqlite is damaged"]
 
     problems += [f"exchange {key[:12]} is missing" for key in listed if key not in found]
@@ -354,7 +354,7 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
                 problems.append(f"item {records[0].item}: {error}")
 
     for row in published:
-        # A method without an edit has no session; its rows say so and need no reply.
+        # A method without an edit has no session, so its rows need no reply.
         outcome = dict(row)["outcome"]
         if row not in derived and outcome not in (Outcome.MISSING, Outcome.UNJUDGED):
             says = ", ".join(cell for _, cell in row if cell)
@@ -373,7 +373,7 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
 
 
 def _by_unit(run: Run) -> Iterator[list[SessionRecord]]:
-    """Yield the sessions that were played about the same edits, which a suite has several of."""
+    """Yield the sessions about the same edits together: a suite has several."""
     for _, records in groupby(run.records(), key=_unit_of):
         yield list(records)
 
@@ -388,9 +388,9 @@ def _derive(
     ledger: Ledger,
     pairs: Mapping[frozenset[str], tuple[str, str]],
 ) -> Iterator[_Cells]:
-    """Yield the rows of a unit as they must stand in the published table.
+    """Yield the rows of a unit as the published table must have them.
 
-    `pairs` says which method of a pair is called a, and which b.
+    `pairs` gives, for each pair, which method is a and which is b.
     """
     protocol, manifest = run.protocol, run.manifest
     if manifest.judge == TRANSCRIPTS:
@@ -415,7 +415,7 @@ def _derive(
 
 
 def _session(run: Run, record: SessionRecord) -> Session:
-    """Return the session of a record as it was begun, each picture under a name of its own."""
+    """Return the session of a record at its beginning, with made-up names for the pictures."""
     images = {kind: Path("shown", kind) for kind in record.images}
     edits = {method: Path("edits", method) for method in record.order}
     item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
@@ -425,18 +425,18 @@ def _session(run: Run, record: SessionRecord) -> Session:
 
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
-    """Lead the session again with the replies on record. No picture of the benchmark is opened."""
+    """Play the session again with the replies on record, without opening its pictures."""
     session = _session(run, record)
     waiting = deque(record.exchanges)
 
     def find(put: OpenQuestion) -> Heard | Ending | None:
         if not waiting and record.failure:
-            # Ended early by a failure that left no reply; the record says which.
+            # A failure that left no reply ended the session; it is in the record.
             return Ending(record.outcome, record.failure)
 
         aside_on_record = bool(waiting) and waiting[0].aside
         if put.question.aside and not aside_on_record:
-            raise NoRecordedReply("it was read without a reader")
+            raise NoRecordedReply("no reader was asked")
 
         if not waiting:
             raise LmmscoreError(f"its record ends before the reply to turn {put.question.turn}")
@@ -447,12 +447,12 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     led = LedSession(session, _RecordedPictures(session, record, run.manifest.recipe, ledger))
     led.recall(find)
     if waiting:
-        raise LmmscoreError("the ledger holds more replies than the dialog has questions")
+        raise LmmscoreError("its record holds more replies than the dialog has questions")
     return led.played()
 
 
 def _reply(put: OpenQuestion, exchange: ExchangeRecord, run: Run, ledger: Ledger) -> Reply:
-    """Return the recorded reply to a question. Raises where something else was asked, or others."""
+    """Return the recorded reply to a question. Raises where the record is of another question."""
     entry = _entry(exchange, ledger)
     if entry.question != put.question.text:
         raise LmmscoreError(f"turn {exchange.turn} was asked in other words than the dialog's")
@@ -475,7 +475,7 @@ def _entry(exchange: ExchangeRecord, ledger: Ledger) -> RecordedExchange:
 
 
 def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
-    """Read the one reply of a transcript that scores; the words around it are its own."""
+    """Read the scoring reply of a transcript, whose other words follow no dialog."""
     session = _session(run, record)
     scoring = [exchange for exchange in record.exchanges if exchange.turn == "scores"]
     if len(scoring) != 1:
@@ -488,7 +488,7 @@ def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
 
 
 class _RecordedPictures(Pictures):
-    """The pictures of a session by their recorded digests, without their files."""
+    """The pictures of a session, known by their recorded digests instead of their files."""
 
     def __init__(
         self, session: Session, record: SessionRecord, recipe: Recipe, ledger: Ledger
@@ -500,8 +500,8 @@ class _RecordedPictures(Pictures):
             self._digests.setdefault(path, digest)
 
     def get(self, path: Path) -> Picture:
-        """Return the picture as it was recorded; one of the dialog's own is read from its file."""
+        """Return the picture as recorded; one of the dialog's own is read from its file."""
         if path not in self._digests and path.is_file():
             return super().get(path)
-        # One that was never shown has no digest, and fits no question on record.
+        # A picture that was never shown has no digest, and matches no question on record.
         return Picture(path, self.recipe, self._digests.get(path, ""))

@@ -1,7 +1,7 @@
-"""What a program works with: runs, leaderboards and agreements that print and write themselves.
+"""Runs, leaderboards and agreements for programs and notebooks.
 
-The same values as everywhere else, with what only a reader needs added: a table when printed,
-LaTeX and Markdown, a report, pictures in a notebook.
+The same values as everywhere else, with what only their reader needs: a table when printed, LaTeX
+and Markdown, a report, pictures in a notebook.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class JudgeAgreement(Agreement):
 
 
 class RunResult(Run):
-    """A run that can be ranked, compared with people, looked at and reported."""
+    """A run that can be ranked, looked at and reported."""
 
     def leaderboard(self, **options: Any) -> RankedBoard:
         """Rank the methods; options as `lmmscore.rank` takes them."""
@@ -175,7 +175,7 @@ def _figure(label: str, score: str, path: Path | None) -> str:
 
 
 def _become(kind: type[Value], value: Any, **changes: Any) -> Value:
-    """Return a value of a class that only adds methods, with the same fields."""
+    """Return the value as an instance of a subclass, with changes to its fields."""
     own = {each.name: getattr(value, each.name) for each in fields(value)}
     return kind(**{**own, **changes})
 
@@ -198,7 +198,7 @@ def rank(scores: pd.DataFrame | PathLike, **options: Any) -> RankedBoard:
 def read_ratings(*paths: PathLike, **columns: str) -> pd.DataFrame:
     """Return human ratings as one tidy table: item, method, rater, factor, score.
 
-    `columns` names columns that are called otherwise: `item="image"`, `rater="who"`.
+    `columns` gives the names of columns that differ: `item="image"`, `rater="who"`.
     """
     return read_rating_files([str(path) for path in paths], Columns(**columns)).table
 

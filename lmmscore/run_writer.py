@@ -29,7 +29,7 @@ from typing import Any
 import orjson
 
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LmmscoreError, counted
+from lmmscore.errors import FileProblem, LmmscoreError, counted, listed
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
@@ -47,11 +47,11 @@ from lmmscore.tables import restore
 from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
-# What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
+# A cache of what was derived from a unit's replies.
 #
-# Never a second truth: what is kept counts only while the replies in the ledger, the pictures'
-# files, what was planned and the code that reads are all as they were. The file may be deleted at
-# any time.
+# It is never a second source of truth: an entry holds only while the replies in the ledger, the
+# pictures' files, the plan and the code that reads replies are unchanged. The file may be deleted
+# at any time.
 # --------------------------------------------------------------------------------------------------
 
 NAME = ".readings.sqlite"
@@ -86,23 +86,23 @@ class Derived:
 
 
 class Readings:
-    """The readings of a run. Whatever is wrong with the file, the run does without."""
+    """The cached readings of a run. If anything is wrong with the file, the run does without."""
 
     def __init__(self, folder: Path, protocol: Protocol, asker: str, root: Path) -> None:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
         self._uncommitted = 0
-        # A file that is no database is removed at the first try.
+        # The first attempt removes a file that is not a database.
         self._connection = self._open() or self._open()
         self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
-        """Return the file opened, or None after removing what cannot be used."""
+        """Open the file; return None after removing one that cannot be used."""
         connection = None
         try:
             connection = sqlite3.connect(self._path)
-            # It can be made again at any time: nothing is worth waiting for the disk.
+            # It can be rebuilt at any time, so there is no need to wait for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
         except sqlite3.Error:
@@ -117,7 +117,7 @@ class Readings:
         return connection
 
     def find(self, unit: Unit, ledger: Ledger) -> Derived | None:
-        """Return what is kept of a unit where it still holds, else None."""
+        """Return what was derived from a unit if it still holds, else None."""
         if self._is_new:
             return None
 
@@ -135,7 +135,7 @@ class Readings:
         return Derived(**orjson.loads(derived))
 
     def get(self, unit: Unit) -> Derived:
-        """Return what is kept of a unit that was found to hold before."""
+        """Return what was derived from a unit that `find` has found before."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
         return Derived(**orjson.loads(row[0]))
@@ -175,7 +175,7 @@ class Readings:
 
     @contextlib.contextmanager
     def _doing_without(self) -> Iterator[sqlite3.Connection]:
-        """Close the file at its first error; from then on nothing is found and nothing is kept."""
+        """Give up the file at its first error; from then on nothing is found or kept."""
         assert self._connection is not None
         try:
             yield self._connection
@@ -186,9 +186,9 @@ class Readings:
     def _conditions(self, unit: Unit, name: str) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
-        A picture is taken to be the same while its file was not touched: besides size and time of
-        modification, which archives and `cp -p` carry over, the time of its last change of any kind
-        counts, which nobody can set.
+        A picture counts as unchanged while its file was not touched. Size and time of modification
+        do not suffice, as archives and `cp -p` preserve them: the time of the last change of any
+        kind, which cannot be set, must be the same too.
         """
         item = unit.item
         try:
@@ -210,12 +210,12 @@ def _name(unit: Unit) -> str:
 
 
 def _digest(parts: Iterable[object]) -> str:
-    # Not JSON: the name of a picture's file may hold what is no Unicode, which repr spells out.
+    # Not JSON: a file's name may not be valid Unicode, which repr escapes.
     return hashlib.sha256(repr(list(parts)).encode()).hexdigest()
 
 
 def _described(protocol: Protocol) -> list[object]:
-    """Return all of a protocol that a reading depends on, the pictures of its own included."""
+    """Return everything in a protocol that a reading depends on, its own pictures included."""
     dialogs = [dialog.model_dump(mode="json") for dialog in protocol.dialogs]
     suite = protocol.suite.model_dump(mode="json") if protocol.suite else None
     own = [_stamp(dialog.file(name)) for dialog in protocol.dialogs for name in dialog.files]
@@ -233,7 +233,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def reader_version() -> str:
     """Return a digest of the code that leads sessions and reads replies.
 
-    Of the code, not of a version's number: whoever edits a parser wants to see the new scores.
+    Not of the version number: whoever edits a parser wants to see the new scores.
     """
     package = Path(__file__).parent
     digest = hashlib.sha256()
@@ -263,7 +263,7 @@ _IDENTITY = {
     "pairs": "--pairs",
     "image_recipe": "pictures as sent (--max-side, --image-format)",
 }
-"""What gives the scores of a folder their meaning, and what it is called in messages."""
+"""The settings that give a folder's scores their meaning, with their names in messages."""
 
 _TABLES = (
     "leaderboard.md",
@@ -275,7 +275,7 @@ _TABLES = (
 """What other commands derive from scores.csv."""
 
 FLUSH_S = 0.2
-"""How old what others see of a run that is going on may be."""
+"""How far behind the files of a run in progress may be."""
 
 
 class RunWriter:
@@ -362,13 +362,13 @@ class RunWriter:
                     shutil.copyfile(dialog.file(name), kept)
 
     def _say_running(self) -> None:
-        """Say that what the folder holds is about to change, before it does."""
+        """Mark the run as running before what the folder holds changes."""
         if self._says_running:
             return
 
         self._says_running = True
         with _writing(self.path):
-            # No table of an earlier state stands beside the scores of another.
+            # A table of an earlier state must not stand beside newer scores.
             for name in _TABLES:
                 (self.path / name).unlink(missing_ok=True)
 
@@ -388,7 +388,7 @@ class RunWriter:
     ) -> Iterator[Unit]:
         """Yield the units that have to be played; the others are taken as they were derived before.
 
-        `known` is told of those, with the number of their exchanges. The order is the plan's.
+        `known` is called for those, with the number of their exchanges. The order is the plan's.
         """
         self._readings = Readings(
             self.path,
@@ -405,14 +405,14 @@ class RunWriter:
 
             known(unit, reading.exchanges)
             if self._queue:
-                # Looked up again when its turn comes: a long plan is not held in memory.
+                # Looked up again when its turn comes, so that a long plan does not fill the memory.
                 self._queue.append((unit, True))
             else:
                 self._take_derived(unit, reading)
 
     def take(self, result: Result) -> None:
         """Append a result; called in the order of the plan."""
-        # Units that were given up on the way have no result.
+        # Units that were abandoned have no result.
         while self._queue and self._take_next() is not result.unit:
             pass
 
@@ -421,7 +421,7 @@ class RunWriter:
             self._take_next()
 
     def _take_next(self) -> Unit:
-        """Go on to the next unit of the plan; append it where it was derived before."""
+        """Move on to the next unit of the plan; append it if it was derived before."""
         unit, known = self._queue.popleft()
         if known and self._readings is not None:
             self._take_derived(unit, self._readings.get(unit))
@@ -462,7 +462,7 @@ class RunWriter:
         }
         self._taken.add(result.unit.key)
         self._counts.update(counts)
-        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
+        # From the sessions: the ledger may be shared, and holds the anchors too.
         models = _models_of(result)
         self._note_models(models)
         if self._readings is not None and _all_was_well(result):
@@ -475,7 +475,7 @@ class RunWriter:
             self._fingerprints.setdefault(model, {})[fingerprint] = None
 
     def _flush_if_due(self) -> None:
-        """Let whoever looks at a run that is going on see what there is."""
+        """Let others see the results of a run in progress."""
         now = time.monotonic()
         if now - self._flushed_at >= FLUSH_S:
             self._flushed_at = now
@@ -596,7 +596,7 @@ class RunWriter:
         outside = sum(place not in places for place, _ in older.sessions)
         planned = self._plan.units + outside
         judged = self._counts["judged"] + kept + outside
-        # With what the folder held before it is more than the part that was asked for now.
+        # Together with earlier results it is more than the part asked for now.
         chosen = "" if outside else self._manifest.chosen
         cautions = [
             *self._unfinished(state, planned, judged, chosen),
@@ -620,7 +620,7 @@ class RunWriter:
             yield f"A part of the benchmark: {chosen}."
 
     def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
-        """Say how many items still have scores from sessions about fewer methods."""
+        """Yield a caution where some items have scores from sessions with fewer methods."""
         before = self._before
         if before is None or self._plan.protocol.covers_edits:
             return
@@ -683,7 +683,7 @@ class RunWriter:
             part.replace(self.path / "run.yaml")
 
     def _extent(self) -> dict[str, Any]:
-        """Return what the folder was ever asked for, where that is more than this plan."""
+        """Return what the folder was asked for in all, where that may be more than this plan."""
         if self._before is None:
             return {}
 
@@ -706,7 +706,7 @@ class RunWriter:
         return relative_to_run(self._ledger_path, self.path)
 
     def close(self) -> None:
-        """Let go of the folder; what was not finished leaves no half-written table behind."""
+        """Release the folder; an unfinished run leaves no half-written table behind."""
         if self._readings is not None:
             self._readings.close()
 
@@ -844,7 +844,7 @@ def _refuse_other_companions(run: Run, plan: Plan) -> None:
 
 
 def _all_was_well(result: Result) -> bool:
-    """Tell whether nothing went wrong in a unit, not even something that was mended since."""
+    """Tell whether nothing went wrong in a unit, not even something a repair put right."""
     if not result.played:
         return False
 
@@ -863,7 +863,7 @@ def _shown(value: object) -> str:
 
 
 def _unscored(result: Result) -> int:
-    """Return how many edits, or pairs of them, have no score; what does not apply needs none."""
+    """Return how many edits, or pairs, lack a score; what does not apply needs none."""
     if result.comparison is not None:
         return int(result.comparison.outcome != Outcome.SCORED)
     unscored = (row for row in result.scores if row.score is None)
@@ -896,7 +896,7 @@ def _now() -> str:
 
 
 def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
-    """Return what to be careful about: who answered, and the judge's own caution."""
+    """Return what readers must know: which models answered, and the judge's own caution."""
     found = []
     if len(answered) > 1:
         found.append(f"The judge's model changed during this run: {', '.join(answered)}.")
@@ -908,7 +908,8 @@ def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
     for model, fingerprints in answered.items():
         names = [name for name in fingerprints if name]
         if len(names) > 1:
-            several.append(f"{model} ({_first_few(names)})")
+            # A busy provider has many, too many for the heading of a table.
+            several.append(f"{model} ({listed(names, 5)})")
 
     if several:
         found.append(
@@ -917,11 +918,6 @@ def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
         )
 
     return " ".join(found)
-
-
-def _first_few(names: list[str]) -> str:
-    # A busy provider has many, and a table's heading is no place for all of them.
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @contextlib.contextmanager

@@ -44,7 +44,7 @@ from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor
 
 SHORT_REPLY = 80
-"""Characters up to which a reply is likely to come again to the letter."""
+"""Replies up to this many characters are likely to recur verbatim, so their reading is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An example in the conversation: something that was never asked, and its answer."""
+    """An example in the conversation: a question that was never asked, and its answer."""
 
     text: str
     images: tuple[Shown, ...]
@@ -81,13 +81,13 @@ class Question:
     system: str = ""
     """The dialog's system message, on the question that opens a conversation."""
     places: tuple[int, ...] = ()
-    """Before which character of the text each image stands; empty where all stand before it."""
+    """The character of the text before which each image stands; empty where all precede it."""
     fresh: bool = False
-    """Whether it begins a new conversation: nothing said before is sent."""
+    """Whether it begins a new conversation, without anything said before."""
     shots: tuple[Shot, ...] = ()
     """Examples put into the conversation right before it."""
     aside: bool = False
-    """Whether it is put to the reader, by itself: it becomes no part of the conversation."""
+    """Whether it goes to the reader, outside the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Ending:
     outcome: Outcome
     reason: str
     cause: str = ""
-    """The kind of error behind it, by which failures alike are told; empty where there was none."""
+    """The kind of error behind it, by which repeated failures are recognised; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,13 @@ class Done:
 
     reading: Reading = field(default_factory=Reading)
     stated: Mapping[int, Fraction] = field(default_factory=dict)
-    """The overall scores that the judge worked out itself, by position."""
+    """The overall scores that the judge computed itself, by position."""
     notes: tuple[str, ...] = ()
-    """What is worth knowing of how it was read: mended JSON, justifications of another length."""
+    """Remarks on how it was read: repaired JSON, justifications of the wrong length."""
     failure: Ending | None = None
     """Set when the conversation could not be finished."""
     absent: frozenset[Cell] = frozenset()
-    """Images and factors of which the judge said that they do not apply."""
+    """Images and factors that the judge called not applicable."""
     winner: WinnerReading | None = None
     """Of a pair: which edit is preferred."""
     expected: Mapping[Cell, Fraction] = field(default_factory=dict)
@@ -130,9 +130,9 @@ class _Progress:
     step: int = 0
     repair: int = 0
     turn_reading: Reading | None = None
-    """What the scoring turn now under way has given so far; None outside of one."""
+    """What the current scoring turn has given so far; None outside of one."""
     unread: str = ""
-    """The reply that is put to the reader next; empty where none is."""
+    """The reply that goes to the reader next; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,12 @@ class Session:
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
     reader: bool = False
-    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    """Whether a reply that cannot be read goes to a reader before the judge is asked again."""
     structured_turns: str = ""
     """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
     _progress: _Progress = field(default_factory=_Progress, repr=False)
     _known_steps: list[Step] | None = field(default=None, repr=False, compare=False)
-    """The turns as they are played about this item, worked out at the first question."""
+    """The turns as they are played for this item, computed at the first question."""
 
     def next(self) -> Question | Done:
         """Return what to say next, or what was read once there is nothing left to say."""
@@ -204,9 +204,11 @@ class Session:
         return self._found(failure=Ending(outcome, reason, cause))
 
     def unhelped(self) -> Session:
-        """Return the session after `next()` was put aside and nobody could be asked."""
+        """Return the session after the reader was to be asked and there was none."""
         step = self._step()
-        assert step is not None and self._progress.turn_reading is not None, "nothing is put aside"
+        assert step is not None and self._progress.turn_reading is not None, (
+            "no question is for the reader"
+        )
         return self._after_reading(step, self._progress.unread, self._progress.turn_reading)
 
     @property
@@ -215,8 +217,7 @@ class Session:
         return self._progress.step
 
     def outline(self) -> tuple[Question, ...]:
-        """Return every question as it is put when all replies can be read: no repair,
-        no early end."""
+        """Return every question as asked when all replies can be read: no repair, no early end."""
         return tuple(self._question(step) for step in self._steps())
 
     def _steps(self) -> list[Step]:
@@ -240,15 +241,15 @@ class Session:
         return None
 
     def _after(self, step: Step, **found: Any) -> Session:
-        """Return the session once a step is over, with what the step gave."""
+        """Return the session after a step, with what the step gave."""
         return self._with(_Progress(replace(self._progress.found, **found), step.number + 1))
 
     def _found(self, **changes: Any) -> Session:
-        """Return the session with something else read so far."""
+        """Return the session with changes to what was read so far."""
         return self._within(found=replace(self._progress.found, **changes))
 
     def _within(self, **changes: Any) -> Session:
-        """Return the session further on within the same step."""
+        """Return the session further along in the same step."""
         return self._with(replace(self._progress, **changes))
 
     def _with(self, progress: _Progress) -> Session:
@@ -287,7 +288,7 @@ class Session:
         return heard._after_reading(step, reply.text, reading)
 
     def _hear_reader(self, step: Step, answer: Reply) -> Session:
-        """Take over what the reader rightly quotes from the reply that was put to it."""
+        """Accept what the reader quotes correctly from the reply it was given."""
         now = self._progress
         assert now.turn_reading is not None, "only a reply that was read is put to a reader"
         factors = self.dialog.factors_read_by(step.turn)
@@ -296,7 +297,7 @@ class Session:
         return self._found(helped=helped)._after_reading(step, now.unread, reading)
 
     def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
-        """Return the session once a reply was read: a repair is asked for, or the step is over."""
+        """Return the session once a reply was read: a repair comes next, or the step is over."""
         now = self._progress
         if not reading.complete and now.repair < self.dialog.repair.at_most:
             return self._within(repair=now.repair + 1, turn_reading=reading, unread="")
@@ -310,7 +311,7 @@ class Session:
         return self._after(step, reading=reading, notes=notes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
-        """Read who wins; where that cannot be told and a repair is left, ask again."""
+        """Read which edit wins; where the reply does not say and a repair is left, ask again."""
         repair = self._progress.repair
         winner = read_winner_of(reply, step.turn)
         if winner.fault is not None and repair < self.dialog.repair.at_most:
@@ -367,7 +368,7 @@ class Session:
         return Question(step.turn.name, None, text, schema=schema, repair=now.repair)
 
     def _aside(self, step: Step) -> Question:
-        """Return what puts the reply to the reader: its text alone, with no picture."""
+        """Return the question to the reader: the text of the reply alone, without pictures."""
         now = self._progress
         factors = self.dialog.factors_read_by(step.turn)
         text, schema = extraction_question(now.unread, factors, len(self.order))
@@ -422,7 +423,7 @@ class Step:
 def steps_of(dialog: Dialog, n: int, item: Item) -> list[Step]:
     """Return the turns as they are played about n edits of an item.
 
-    Neighbouring turns for each edit are said about one edit before the next edit is shown.
+    Consecutive turns for each edit are all played for one edit before the next is shown.
     """
     placed: list[tuple[Turn, int | None]] = []
     for each, group in groupby(dialog.turns_for(item), key=lambda turn: turn.each):
@@ -462,8 +463,8 @@ def read_scores_of(reply: Reply, turn: Turn, factors: Sequence[Factor], n: int) 
 def _read_short(
     text: str, finish: str, refusal: str, factors: tuple[Factor, ...], n: int, layout: str
 ) -> FormReading:
-    """Return what a short reply gives. Where a number is all that is asked for, the same few come
-    again and again, and reading one takes as long as sending its question."""
+    """Return what a short reply gives. Where only a number is asked for, the same few recur,
+    and reading one takes as long as sending its question."""
     return read_form(Reply(text, finish, refusal), factors, n, layout)
 
 
@@ -474,7 +475,7 @@ def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
 
 
 def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
-    """Return what a reply says by itself: scores of n images, or the winner of a pair."""
+    """Return what a single reply says: scores of n images, or the winner of a pair."""
     if dialog.format == 1 and not name:
         return read_form(reply, dialog.factors, n).reading
 
@@ -487,7 +488,7 @@ def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading
 
 
 def turn_read(dialog: Dialog, name: str = "") -> Turn:
-    """Return the turn named, or the only one whose reply is read."""
+    """Return the named turn, or the only one whose reply is read."""
     reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
     chosen = [turn for turn in reading if name in ("", turn.name)]
     if len(chosen) == 1:
@@ -508,7 +509,7 @@ def without(reading: Reading, absent: frozenset[Cell]) -> Reading:
 
 
 def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Reading:
-    """Return what an earlier turn gave, with what a later one gives on factors of its own."""
+    """Return the reading of an earlier turn, extended by a later one about other factors."""
     faults = list(earlier.faults)
     for fault in later.faults:
         keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
@@ -524,12 +525,12 @@ def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Read
 
 
 def spoken(reply: Reply) -> str:
-    """Return what stands in the conversation as the judge's words."""
+    """Return the judge's words as the conversation repeats them."""
     return reply.text or reply.refusal
 
 
 def slots_for(session: Session) -> dict[str, str]:
-    """Return what the dialog's texts may say of this item. Nothing here names a method."""
+    """Return the values a dialog's texts may refer to. None of them names a method."""
     item, n = session.item, len(session.order)
     words = item.task.replace("_", " ").replace("-", " ")
     return {
@@ -553,7 +554,7 @@ def script(
     settings: Mapping[str, str],
     fields: Mapping[str, str] | None = None,
 ) -> list[dict[str, str | list[str]]]:
-    """Return the turns as they would be played about n edits that nobody made."""
+    """Return the turns as they would be played about n imaginary edits."""
     own = (kind for kind in dialog.images_shown(settings) if not is_file(kind))
     images = {kind: Path(kind) for kind in own if kind not in ("edit", *PAIR_KINDS)}
     item = Item("example", task, instruction, images, {"": Path("edit")}, fields or {})
@@ -601,7 +602,7 @@ class Exchange:
     recalled: bool
     """Whether the reply came from the ledger."""
     key: str
-    """What the ledger knows it by."""
+    """Its key in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Drivers of sessions: what every executor is given and must do, and the one of this process.
 
-From the small to the whole: the protocol, one session led to its end, many units at once, and the
-local executor, which is little more than these three. `ray` and `batch` use them too.
+First what all executors have in common, then how one session is led to its end, and last the local
+executor. `ray` and `batch` build on the first two.
 """
 
 from __future__ import annotations
@@ -39,25 +39,24 @@ from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, 
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who is told what, while it happens."""
+    """Callbacks during a run."""
 
     on_exchange: Callable[[Exchange], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
     """Called as soon as a unit is done, in any order."""
     on_known: Callable[[Unit, int], None] | None = None
-    """Called for a unit that was derived before from replies that are still the same, with how many
-    they are. Where it is missing, whoever listens hears every exchange, and everything is derived
-    again."""
+    """Called for a unit that is taken as it was derived before, with the number of its replies. If
+    missing, every unit is derived again, so that the listener hears every exchange."""
 
     @property
     def skip_known(self) -> bool:
-        """Whether nobody minds when a unit is taken as it was derived before."""
+        """Whether units may be taken as they were derived before."""
         return self.on_known is not None or self == Listeners()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be played, by whom it is judged, and who looks on."""
+    """What is to be played, by whom it is judged, and who is told."""
 
     protocol: Protocol
     judge: Recorded
@@ -71,7 +70,7 @@ class Job:
     folder: Path = Path()
     """The run's folder, for an executor that keeps something of its own there."""
     engine_options: Any = None
-    """What only this kind of executor knows: an instance of the class of options it declares."""
+    """The executor's own options: an instance of the class it declares."""
     reader: Recorded | None = None
     """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
     reader_spec: str | None = None
@@ -79,7 +78,7 @@ class Job:
 
 
 ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: more than a session is wrong."""
+"""The run stops after this many sessions in a row failed in the same way."""
 
 
 class AlikeFailures(JudgeError):
@@ -95,7 +94,7 @@ class AlikeFailures(JudgeError):
 
 
 class _BrokenOff(JudgeError):
-    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
+    """An unexpected error is about to be raised: meanwhile nothing new is asked."""
 
     scope = "run"
 
@@ -109,8 +108,7 @@ class Executor:
     """Plays the units of a plan. A subclass has at least `run`."""
 
     options: type = NoOptions
-    """A dataclass that declares what only this executor understands; its flags appear on the
-    command line by themselves."""
+    """A dataclass that declares the executor's own options; each becomes a flag."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -160,8 +158,7 @@ class Executor:
             try:
                 return await play(unit)
             except Exception as error:
-                # At once, before any other session can ask: those who wait for the same answer
-                # would ask in its place.
+                # At once: sessions that wait for the same answer would otherwise ask in its place.
                 self._break_off(error)
                 raise
             finally:
@@ -193,7 +190,7 @@ class Executor:
             await asyncio.gather(*waiting, return_exceptions=True)
             raise
         finally:
-            # There is something left only if the run itself was cancelled, and then now means now.
+            # Tasks are left only if the run itself was cancelled, and then there is no waiting.
             for task in waiting:
                 task.cancel()
 
@@ -203,7 +200,7 @@ class Executor:
         self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
 
     def _finish(self, unit: Unit, played: Sequence[Played]) -> Result:
-        """Return the result of a unit, after telling whoever listens.
+        """Return the result of a unit, after telling the listeners.
 
         Stops the run once session after session fails in the same way.
         """
@@ -258,7 +255,7 @@ class OpenQuestion:
 
 
 class LedSession:
-    """A session on its way, with the conversation it has become.
+    """A session under way, with its conversation so far.
 
     Whoever can answer leads it to its end:
 
@@ -293,7 +290,7 @@ class LedSession:
         return self._open
 
     def hear(self, heard: Heard) -> Exchange:
-        """Take the answer to the open question, and return both as they are kept."""
+        """Take the answer to the open question, and return the exchange."""
         assert self._open is not None, "nothing is asked"
         question, put = self._open.question, self._open.conversation
         exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
@@ -306,7 +303,7 @@ class LedSession:
         return exchange
 
     def fail(self, error: JudgeError | ImageProblem) -> None:
-        """Do without an answer: the session ends. Raises the error if it stops the whole run."""
+        """End the session without an answer. Raises the error if it stops the whole run."""
         aside = self._open is not None and self._open.question.aside
         if aside and isinstance(error, NoRecordedReply):
             # A record made without a reader is played without one.
@@ -324,9 +321,9 @@ class LedSession:
         self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
 
     def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
-        """Go on for as long as answers are found; return the question that has none, if any.
+        """Continue while answers are found; return the first question without one, if any.
 
-        `find` raises NoRecordedReply where a reader's answer is to be done without.
+        `find` raises NoRecordedReply to do without a reader's answer.
         """
         while (put := self.open()) is not None:
             try:
@@ -364,7 +361,7 @@ class LedSession:
 
 
 def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
-    """Return the conversation with the question put."""
+    """Return the conversation with the question added."""
     if question.fresh or question.aside:
         before = Conversation()
 
@@ -418,7 +415,7 @@ async def play_unit(
     listener: Callable[[Exchange], None] | None = None,
     reader: Asked | None = None,
 ) -> list[Played]:
-    """Play a unit's sessions, one after the other: one may spare those that follow it."""
+    """Play a unit's sessions one after the other; one may make the rest unnecessary."""
     played: list[Played] = []
     for session in protocol.sessions(unit):
         played.append(await play(session, judge, pictures, listener, reader))
@@ -433,7 +430,7 @@ async def play_unit(
 # --------------------------------------------------------------------------------------------------
 
 COLLECT_AFTER = 20_000
-"""So many new objects are made, during a run, before the collector looks at them."""
+"""During a run, the garbage collector waits for this many new objects."""
 
 
 @engine("local")
@@ -466,13 +463,13 @@ class LocalExecutor(Executor):
 
 @contextlib.contextmanager
 def _still_heap() -> Iterator[None]:
-    """Keep the collector from going through all sessions under way, again and again.
+    """Keep the garbage collector from scanning all sessions under way again and again.
 
-    Benchmark and plan stay until the end anyway, and what a session makes is freed with it by
-    counting references. It is worth a fifth of the time of short sessions.
+    Benchmark and plan live until the end anyway, and what a session creates is freed by reference
+    counting. This saves a fifth of the time of short sessions.
     """
     if gc.get_freeze_count() or not gc.isenabled():
-        # Somebody else decides about this process.
+        # The process has its own policy.
         yield
         return
 

@@ -323,7 +323,7 @@ def test_several_fingerprints_of_one_model_are_mentioned(
     assert found["models"] == ["tiny-2025-01-01"]
     assert "changed during" not in found["caution"]
     assert "ame model name, several system fingerprints" in found["caution"]
-    assert "fp_1, fp_2" in found["caution"]
+    assert "fp_1 and fp_2" in found["caution"]
 
 
 def test_programs_are_told_of_drift(tmp_path: Path, make_benchmark: Maker, server: Server) -> None:
