@@ -23,7 +23,7 @@ from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
-from lmmscore.scores import is_gated
+from lmmscore.scores import is_gated, settled
 from lmmscore.session import Question, Session, Shown
 
 REPLY_TOKENS = 300
@@ -81,11 +81,11 @@ class Record:
         self._asker = asker
         self._pictures = Pictures(recipe)
 
-    def steps_answered(self, session: Session) -> int:
-        """Return how many turns of the session have an answer on record."""
+    def replay(self, session: Session) -> LedSession:
+        """Return the session led as far as answers are on record."""
         led = LedSession(session, self._pictures)
         led.recall(self._find)
-        return led.turns_over
+        return led
 
     def _find(self, put: OpenQuestion) -> Heard | None:
         """Return the answer on record; None: it is to be asked.
@@ -123,8 +123,11 @@ def forecast(
         sums.begin_item(unit.item.id, unit.item.task)
         left = [0]
         for session in plan.protocol.sessions(unit):
-            answered = record.steps_answered(session) if record else 0
-            left.append(sums.add(session, answered))
+            led = record.replay(session) if record else None
+            left.append(sums.add(session, led.turns_over if led else 0))
+            if led and led.open() is None and settled(plan.protocol, led.played()):
+                # Its answers make the rest of the suite unnecessary.
+                break
 
         sums.add_waves(sum(left) if is_gated(plan.protocol) else max(left))
 
