@@ -263,10 +263,8 @@ class Plan:
     """Methods shown along with the benchmark's own, without being scored again."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
-    recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
-        default_factory=dict, repr=False
-    )
-    """By task, item and repeat: how the edits were shown in a run that is replayed."""
+    recorded_orders: Mapping[Place, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """How the edits were shown in a run that is resumed or replayed."""
     pairs: int | None = None
     """How many pairs of methods are compared per item; None for all."""
 

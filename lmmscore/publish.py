@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -345,7 +346,8 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
     compared = run.comparisons() if run.is_of_pairs else []
     pairs = {frozenset(row.shown): (row.method_a, row.method_b) for row in compared}
     with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
-        for records in _by_unit(run):
+        for _, group in groupby(run.records(), key=attrgetter("key")):
+            records = list(group)
             try:
                 derived.update(_derive(run, records, ledger, pairs))
             except LedgerError:
@@ -370,16 +372,6 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
         problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
 
     return len(published), problems
-
-
-def _by_unit(run: Run) -> Iterator[list[SessionRecord]]:
-    """Yield the sessions about the same edits together: a suite has several."""
-    for _, records in groupby(run.records(), key=_unit_of):
-        yield list(records)
-
-
-def _unit_of(record: SessionRecord) -> tuple[str, str, int, tuple[str, ...]]:
-    return record.task, record.item, record.repeat, tuple(record.order)
 
 
 def _derive(

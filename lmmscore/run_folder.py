@@ -26,7 +26,7 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, Protocol, Unit, with_numbers
+from lmmscore.plan import Order, Place, Plan, Protocol, Unit, with_numbers
 from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
@@ -415,6 +415,16 @@ class SessionRecord(_Record):
     images: dict[str, FileName] = {}
     usage: dict[str, float | None] = {}
 
+    @property
+    def place(self) -> Place:
+        """Where in the run it belongs."""
+        return self.task, self.item, self.repeat
+
+    @property
+    def key(self) -> tuple[Place, tuple[str, ...]]:
+        """What identifies its unit: the members of a suite share it."""
+        return self.place, tuple(self.order)
+
     @classmethod
     def of(cls, played: Played, root: Path) -> SessionRecord:
         """Return the record of a session that was played."""
@@ -754,7 +764,7 @@ class Run:
                         f"{path}, line {number}: not the record of a session; {_WRITTEN_AGAIN}"
                     ) from error
 
-                found.add((record.task, record.item, record.repeat, *record.order))
+                found.add(record.key)
                 yield record
 
         judged = self.manifest.judged
@@ -769,12 +779,9 @@ class Run:
         with contextlib.suppress(FileProblem):
             yield from records
 
-    def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
-        """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
-        return {
-            (record.task, record.item, record.repeat): tuple(record.order)
-            for record in self.intact_records()
-        }
+    def orders(self) -> dict[Place, tuple[str, ...]]:
+        """Return how the edits were shown, as far as it is on record."""
+        return dict(record.key for record in self.intact_records())
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""

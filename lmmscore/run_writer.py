@@ -565,11 +565,9 @@ class RunWriter:
     def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
         """Keep the records of the sessions whose results stay."""
         for record in run.intact_records():
-            place, order = (record.task, record.item, record.repeat), tuple(record.order)
-            stays = [(place, order), *((place, (method,)) for method in order)]
-            if not kept.results.isdisjoint(stays):
-                # The members of a suite share an order: together they are one unit.
-                kept.sessions.add((place, order))
+            edits = ((record.place, (method,)) for method in record.order)
+            if not kept.results.isdisjoint([record.key, *edits]):
+                kept.sessions.add(record.key)
                 self._counts["slips"] += len(record.slips)
                 self._write_session(record)
 

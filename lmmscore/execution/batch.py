@@ -364,7 +364,8 @@ class BatchExecutor(Executor):
         number = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
         files: list[WaveFile] = []
-        for put in self._questions(plan):
+        waiting = (put for _, _, questions in self._replayed(plan) for put in questions)
+        for put in waiting:
             envelope = Envelope.of(self._job.judge.asker, put.conversation, put.repeat)
             # Sessions open with the same words, and wait for one answer.
             if envelope.key in out:
@@ -438,23 +439,22 @@ class BatchExecutor(Executor):
 
     # How far the sessions have come, according to the record.
 
-    def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:
-        """Yield the next question of every session that has one."""
+    def _replayed(
+        self, plan: list[Unit]
+    ) -> Iterator[tuple[Unit, list[Played], list[OpenQuestion]]]:
+        """Yield every unit with its sessions that are over, and the questions to ask next."""
         self._failures = self._log.failures()
         for unit in plan:
-            _, questions = self._replay(unit)
-            yield from questions
+            yield unit, *self._replay(unit)
 
     def _derive(self, plan: list[Unit]) -> list[Result]:
         """Return the results of the units whose sessions are all over."""
-        self._failures = self._log.failures()
-        results = []
-        for unit in plan:
-            played, questions = self._replay(unit)
-            if not questions:
-                results.append(result_of(unit, self._job.protocol, played))
-
-        return results
+        protocol = self._job.protocol
+        return [
+            result_of(unit, protocol, played)
+            for unit, played, questions in self._replayed(plan)
+            if not questions
+        ]
 
     def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
         """Lead a unit's sessions as far as answers are on record; return the questions to ask.
