@@ -560,6 +560,12 @@ class RunWriter:
 
         self._counts["unscored"] += len(unscored)
         self._add_older_sessions(self._earlier, kept)
+        if kept.sessions:
+            earlier: dict[str, dict[str, None]] = {
+                name: {} for name in self._earlier.manifest.models
+            }
+            self._fingerprints = {**earlier, **self._fingerprints}
+
         return kept
 
     def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
