@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.errors import FileProblem, ImageProblem, counted
 from lmmscore.images import Pictures
 from lmmscore.ledger import Asker
 from lmmscore.plan import Protocol
@@ -122,11 +122,13 @@ class Drift:
     edits: int = 0
     """How many edits are scored in both rounds."""
     mean: float | None = None
-    """Mean of latest minus earlier, over those edits; None where there are none."""
+    """Mean of latest minus earlier, over the items of those edits; None where there are none."""
     half_width: float | None = None
-    """Half of the 95% interval of that mean; None for fewer than two edits."""
+    """Half of the 95% interval of that mean; None for fewer than two items."""
     models: tuple[str, str] = ("", "")
     """Who answered the earlier round, and who the latest."""
+    items: int = 0
+    """How many items those edits are of."""
     unscored: tuple[str, ...] = ()
     """Which anchors of the latest round have no score, and why."""
     apart: str = ""
@@ -147,12 +149,13 @@ class Drift:
         if self.models[0] != self.models[1]:
             latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
 
-        interval = f" ± {self.half_width:.2f}" if self.half_width is not None else ""
+        moved, over = f"{self.mean:+.2f}", f"mean over {counted(self.edits, 'edit')}"
+        if self.half_width is not None:
+            moved = f"{moved} ± {self.half_width:.2f}"
+            over = f"{over}, 95% interval over {self.items} items"
+
         whom = "the overall" if self.factor == OVERALL else self.factor
-        return (
-            f"{latest} against {earlier}: {self.mean:+.2f}{interval} on {whom} "
-            f"(mean and 95% interval over {self.edits} edits)"
-        )
+        return f"{latest} against {earlier}: {moved} on {whom} ({over})"
 
 
 def drift(path: Path) -> Drift:
@@ -173,10 +176,19 @@ def drift(path: Path) -> Drift:
     for earlier in sorted(rounds):
         pairs = _pairs(rounds[earlier], latest)
         if pairs:
-            moved = [float(now["score"]) - float(then["score"]) for then, now in pairs]
             models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
-            mean, half = statistics.fmean(moved), _half_width(moved)
-            return Drift(number, earlier, factor, len(moved), mean, half, models, unscored)
+            moved = _moved_by_item(pairs)
+            return Drift(
+                number,
+                against=earlier,
+                factor=factor,
+                edits=len(pairs),
+                mean=statistics.fmean(moved),
+                half_width=_half_width(moved),
+                models=models,
+                items=len(moved),
+                unscored=unscored,
+            )
 
     before = [row for each in rounds.values() for row in each]
     return Drift(number, factor=factor, unscored=unscored, apart=_apart(before, latest))
@@ -199,6 +211,16 @@ def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row
         for t, now in then_and_now
         if t is not None and now["question"] == t.get("question")
     ]
+
+
+def _moved_by_item(pairs: Sequence[tuple[Row, Row]]) -> list[float]:
+    """Return the mean change of each item: edits judged in one conversation move together, so that
+    they do not count as independent."""
+    gaps: dict[str, list[float]] = {}
+    for then, now in pairs:
+        gaps.setdefault(now["item"], []).append(float(now["score"]) - float(then["score"]))
+
+    return [statistics.fmean(each) for each in gaps.values()]
 
 
 def _edit(row: Row) -> tuple[str, str]:

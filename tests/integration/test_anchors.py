@@ -72,6 +72,30 @@ def test_anchors_are_asked_anew_at_each_run_and_show_drift(
     assert (tmp_path / "r" / "scores.csv").read_bytes() == before
 
 
+def test_edits_of_one_conversation_are_no_independent_measures(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The interval is over items; the many edits of a single one have none."""
+    root = make_benchmark(items=2)
+    later = {"number 0": 6, "number 1": 9}
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        words = " ".join(message.text for message in conversation.messages)
+        values = [value for name, value in later.items() if name in words]
+        asks = "Now give" in conversation.message.text
+        return bulleted([(values[0],) * 4] * 3) if asks else "I see."
+
+    for anchors, half_width in ((["i0"], None), (["i0", "i1"], 19.06)):
+        out = tmp_path / f"r{len(anchors)}"
+        asked: dict[str, Any] = {"out": out, "anchors": anchors, "items": ["i0"]}
+        lmmscore.run(root, judge=scores(5), **asked)
+        lmmscore.run(root, judge=ScriptedJudge(answer), **asked)
+        found = drift(out / "anchors.csv")
+        assert (found.edits, found.items) == (3 * len(anchors), len(anchors))
+        assert found.half_width == (half_width and pytest.approx(half_width, abs=0.01))
+
+
 def test_one_round_shows_no_drift_yet(tmp_path: Path, make_benchmark: Maker) -> None:
     """With nothing to compare, no number is printed."""
     lmmscore.run(make_benchmark(items=1), judge=scores(5), out=tmp_path / "r", anchors=["i0"])
@@ -259,10 +283,10 @@ def test_drift_is_measured_where_a_dialog_has_no_overall(
     assert "overall: weighted" in text
     dialog = tmp_path / "apart.yaml"
     dialog.write_text(text.replace("overall: weighted", "overall: none"), encoding="utf-8")
-    root = make_benchmark(items=1)
+    root = make_benchmark(items=2)
     for value in (5, 7):
         lmmscore.run(
-            root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0"]
+            root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0", "i1"]
         )
     assert "+2.00 ± 0.00 on real" in str(drift(tmp_path / "r" / "anchors.csv"))
 
