@@ -153,7 +153,7 @@ class BatchExecutor(Executor):
         if self._options.batch_dir is None:
             return self._judge.batch_mailbox()
 
-        # Imported late: it is slow, and `run --help` imports this module.
+        # Its package is slow to import, and this module is there for every `run --help`.
         from lmmscore.judges.batches import FolderMailbox
 
         return FolderMailbox(self._options.batch_dir)
