@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,7 +193,7 @@ def probe(
     brightness, and JPEG compression. Each item is judged twice as it is and once for each change:
     seven sessions per item. Reported is the mean change of score with its 95% interval.
     """
-    from lmmscore import api
+    from lmmscore import api as steering
 
     options = take_judge_options(given)
 
@@ -202,7 +201,7 @@ def probe(
         click.echo(f"judging {text} …", err=True)
 
     with tempfile.TemporaryDirectory() as scratch:
-        found = api.probe(
+        found = steering.probe(
             judge,
             benchmark,
             items=items,
@@ -214,7 +213,7 @@ def probe(
         )
 
     if as_json:
-        rows = [asdict(one) for one in found]
+        rows = [one.as_dict() for one in found]
         click.echo(json.dumps({"judge": judge, "changes": rows}, ensure_ascii=False, indent=2))
         return
 
