@@ -324,7 +324,7 @@ def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
     """Refuse to hold scoring turns to a schema where there are none."""
     _refuse_unknown("structured_turns", request.structured_turns, ("scores",))
     if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
-        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
+        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns does not apply")
 
 
 def _asks_a_reader(request: Request) -> bool:
@@ -385,10 +385,10 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
     if not request.beside:
         return ()
     if protocol.covers_pairs:
-        raise LmmscoreError(f"{protocol.name} compares pairs, so --beside has no place here")
+        raise LmmscoreError(f"{protocol.name} compares pairs, so --beside does not apply")
     if protocol.covers_edits:
         raise LmmscoreError(
-            f"{protocol.name} judges each edit by itself, so --beside has no place here; "
+            f"{protocol.name} judges each edit by itself, so --beside does not apply; "
             "--method alone judges a new method"
         )
     if not request.methods:

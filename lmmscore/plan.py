@@ -237,7 +237,7 @@ def _refuse_reading_edit_by_edit(dialog: Dialog) -> None:
 def _refuse_prose(dialog: Dialog) -> None:
     if any(turn.read == "scores" and turn.form is None for turn in dialog.turns):
         raise DialogError(
-            f"dialog {dialog.name} asks for prose, so --structured has no place here; "
+            f"dialog {dialog.name} asks for prose, so --structured does not apply; "
             "--structured-turns scores holds the turn that scores to a schema"
         )
 
@@ -459,7 +459,7 @@ def _refuse_silence(protocol: Protocol, item: Item) -> None:
     if not read:
         raise BenchmarkError(
             f"{protocol.name} asks nothing of item {item.id} (task {item.task}); choose the others "
-            "with --task or --item, or mend the `when` of its turns"
+            "with --task or --item, or correct the `when` of its turns"
         )
 
 
@@ -552,7 +552,7 @@ def _row_of_square(methods: list[str], row: int) -> tuple[str, ...]:
 def chosen_pairs(
     methods: Sequence[str], wanted: int | None, item_number: int, seed: int
 ) -> list[tuple[str, str]]:
-    """Return the pairs compared on one item, all or so many, each in the order of the methods.
+    """Return the pairs compared on one item, all or `wanted`, each in the order of the methods.
 
     All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted`
     of them. So over any run of items each method and each pair is met equally often, give or take

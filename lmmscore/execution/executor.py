@@ -89,7 +89,7 @@ class AlikeFailures(JudgeError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
-            "Everything recorded is kept; mend the cause and run the same command"
+            "Everything recorded is kept; fix the cause and run the same command"
         )
 
 
@@ -144,7 +144,7 @@ class Executor:
         sink: Callable[[Result], None],
         at_once: int,
     ) -> None:
-        """Play units, so many at once, and hand on their results in the order of the plan.
+        """Play units, `at_once` at a time, and hand on their results in the order of the plan.
 
         However long the run, it needs the same memory: no unit is begun that is too far ahead of
         the first unfinished one. Whatever goes wrong, in `sink` or in a unit, is raised once what

@@ -2,7 +2,7 @@
 
 One player per node leads many sessions with asyncio, by default against the server on its own node,
 so that pictures do not cross the network. One keeper, on the machine where the run was started,
-owns the ledger, the budget and the pace: an answer is on disk there before its session goes on.
+owns the ledger, the budget and the pace: an answer is on disk there before its session continues.
 What a dead player was doing is done again by another, and nothing that is on record is asked again.
 
 Errors that cross between processes do so as values: Ray would wrap what is raised.
@@ -764,7 +764,7 @@ def _connect(address: str | None) -> None:
 
 
 def _knock_at(address: str) -> None:
-    """Raise OSError where nobody is at HOST:PORT: Ray itself would try for many minutes."""
+    """Raise OSError where nothing listens at HOST:PORT: Ray itself would try for many minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
