@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.errors import FileProblem, ImageProblem, counted
 from lmmscore.images import Pictures
 from lmmscore.ledger import Asker
 from lmmscore.plan import Protocol
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
-from lmmscore.session import Question, Session
+from lmmscore.session import Question, Session, Shot
 from lmmscore.tables import defuse, restore
 
 FIRST_REPEAT = 1_000_001
@@ -79,24 +79,32 @@ def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -
 
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
-    told = [
-        [question.system, question.text, question.schema, _digests(question, pictures)]
-        for session in sessions
-        for question in session.outline()
-    ]
+    told = []
+    for session in sessions:
+        for question in session.outline():
+            shown = _digests(question, pictures)
+            examples = [
+                [shot.text, shot.heard, _digests(shot, pictures)] for shot in question.shots
+            ]
+            # Only where there are any: digests of earlier rounds stay what they were.
+            more = [examples] if examples else []
+            told.append([question.system, question.text, question.schema, shown, *more])
+
     parts = json.dumps([asker.judge, asker.parameters, told], ensure_ascii=False)
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _digests(question: Question, pictures: Pictures) -> list[str]:
-    return [_digest(pictures, shown.path) for shown in question.images]
+def _digests(said: Question | Shot, pictures: Pictures) -> list[str]:
+    """Return the digest of every picture that is shown; "" of one that cannot be read."""
+    found = []
+    for shown in said.images:
+        try:
+            found.append(pictures.get(shown.path).digest)
+        except ImageProblem:
+            # Its session has failed, and says why.
+            found.append("")
 
-
-def _digest(pictures: Pictures, path: Path) -> str:
-    try:
-        return pictures.get(path).digest
-    except ImageProblem:
-        return ""  # its session has failed, and says why
+    return found
 
 
 Row = dict[str, str]
@@ -104,7 +112,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the anchors' scores have moved since the first round that was asked the same."""
+    """How far the anchors' scores have moved since the first round asked in the same way."""
 
     rounds: int
     """The number of the latest round."""
@@ -114,11 +122,13 @@ class Drift:
     edits: int = 0
     """How many edits are scored in both rounds."""
     mean: float | None = None
-    """Mean of latest minus earlier, over those edits; None where there are none."""
+    """Mean of latest minus earlier, over the items of those edits; None where there are none."""
     half_width: float | None = None
-    """Half of the 95% interval of that mean; None for fewer than two edits."""
+    """Half of the 95% interval of that mean; None for fewer than two items."""
     models: tuple[str, str] = ("", "")
     """Who answered the earlier round, and who the latest."""
+    items: int = 0
+    """How many items those edits are of."""
     unscored: tuple[str, ...] = ()
     """Which anchors of the latest round have no score, and why."""
     apart: str = ""
@@ -139,16 +149,17 @@ class Drift:
         if self.models[0] != self.models[1]:
             latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
 
-        interval = f" ± {self.half_width:.2f}" if self.half_width is not None else ""
+        moved, over = f"{self.mean:+.2f}", f"mean over {counted(self.edits, 'edit')}"
+        if self.half_width is not None:
+            moved = f"{moved} ± {self.half_width:.2f}"
+            over = f"{over}, 95% interval over {self.items} items"
+
         whom = "the overall" if self.factor == OVERALL else self.factor
-        return (
-            f"{latest} against {earlier}: {self.mean:+.2f}{interval} on {whom} "
-            f"(mean and 95% interval over {self.edits} edits)"
-        )
+        return f"{latest} against {earlier}: {moved} on {whom} ({over})"
 
 
 def drift(path: Path) -> Drift:
-    """Return how far the latest round is from the first asked the same, and what lacks a score."""
+    """Compare the latest round with the first that was asked in the same way."""
     rows = read_rounds(path)
     rounds: dict[int, list[Row]] = {}
     factor = _standing(rows)
@@ -165,17 +176,26 @@ def drift(path: Path) -> Drift:
     for earlier in sorted(rounds):
         pairs = _pairs(rounds[earlier], latest)
         if pairs:
-            moved = [float(now["score"]) - float(then["score"]) for then, now in pairs]
             models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
-            mean, half = statistics.fmean(moved), _half_width(moved)
-            return Drift(number, earlier, factor, len(moved), mean, half, models, unscored)
+            moved = _moved_by_item(pairs)
+            return Drift(
+                number,
+                against=earlier,
+                factor=factor,
+                edits=len(pairs),
+                mean=statistics.fmean(moved),
+                half_width=_half_width(moved),
+                models=models,
+                items=len(moved),
+                unscored=unscored,
+            )
 
     before = [row for each in rounds.values() for row in each]
     return Drift(number, factor=factor, unscored=unscored, apart=_apart(before, latest))
 
 
 def _standing(rows: Sequence[Row]) -> str:
-    """Return the factor that stands for an edit: the overall, or else the dialog's last."""
+    """Return the factor that represents an edit: the overall, or else the dialog's last."""
     # A method without an edit has a row for the overall under every dialog.
     factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
     return OVERALL if not factors or OVERALL in factors else factors[-1]
@@ -193,6 +213,16 @@ def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row
     ]
 
 
+def _moved_by_item(pairs: Sequence[tuple[Row, Row]]) -> list[float]:
+    """Return the mean change of each item: edits judged in one conversation move together, so that
+    they do not count as independent."""
+    gaps: dict[str, list[float]] = {}
+    for then, now in pairs:
+        gaps.setdefault(now["item"], []).append(float(now["score"]) - float(then["score"]))
+
+    return [statistics.fmean(each) for each in gaps.values()]
+
+
 def _edit(row: Row) -> tuple[str, str]:
     return row["item"], row["method"]
 
@@ -201,7 +231,7 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
     """Return why the latest round is compared with none; empty where it is the first."""
     scored = {_edit(row) for row in latest if row["score"]}
     if not scored:
-        return "has no score, so nothing can be said of drift"
+        return "has no score, so drift cannot be measured"
 
     known = {_edit(row) for row in before if row["score"]}
     then = "the next run like this one will show any drift against it"

@@ -1,5 +1,5 @@
-"""The whole program from Python: a request, the plan that follows from it, and one function that
-plays it.
+"""The whole program from Python: a request, the plan that follows from it, one function that plays
+it, and one that probes a judge with several.
 
 A request says only what was asked. What it leaves open comes from the run that is replayed, from
 the run that the folder holds already, or from the defaults, in this order.
@@ -11,11 +11,12 @@ import asyncio
 import contextlib
 import hashlib
 import inspect
+import json
 import re
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -25,7 +26,7 @@ from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.execution.executor import Executor, Job, Listeners, executors
-from lmmscore.images import ImageFormat, Pictures, Recipe
+from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Judge, Recorded, kind_of, spending_of
@@ -45,12 +46,15 @@ from lmmscore.options import (
     taken,
 )
 from lmmscore.plan import Order, Plan, Protocol, Unit, load_protocol, make_plan
-from lmmscore.records import Item
+from lmmscore.records import OVERALL, Item
 from lmmscore.run_folder import NO_READER, Circumstances, Manifest, Run, recorded_run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scores import Result
+from lmmscore.yaml_files import yaml_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmmscore.results import RunResult
 
 
@@ -232,16 +236,11 @@ class Prepared:
     """The run that the folder holds already."""
 
 
-def plan_of(request: Request) -> Plan:
-    """Return the sessions a request stands for, whatever its folder holds."""
-    return prepare(replace(request, out=None)).plan
-
-
 def prepare(request: Request, judge: str = "") -> Prepared:
     """Return the plan and the folder of a request. Raises where anything would stop the run.
 
-    `judge` is the name of the opened judge; without it the folder is not looked into. A run that
-    the folder holds already keeps its words and its orders.
+    `judge` is the name of the opened judge; without it, what the folder holds is ignored. A run
+    that is resumed keeps its words and its orders.
     """
     _refuse_what_flags_refuse(request)
     # The dialog first: a mistyped name should not wait for a large benchmark.
@@ -266,7 +265,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
 
 def _refuse_what_flags_refuse(request: Request) -> None:
-    """Refuse from Python what the command line does not let through."""
+    """Refuse values that the command line would have refused."""
     if min(request.repeats or 1, request.concurrency, request.max_side_px or 1) < 1:
         raise LmmscoreError(
             "repeats, concurrency and the longest side of a picture must be at least 1"
@@ -277,7 +276,7 @@ def _refuse_what_flags_refuse(request: Request) -> None:
 
 
 def _replayed(request: Request) -> Run | None:
-    """Return the run that is replayed; with another dialog, a record only answers questions."""
+    """Return the run that is replayed; with another dialog, its ledger only provides answers."""
     run = request.recorded
     if run is None or request.dialog not in (None, run.manifest.dialog):
         return None
@@ -293,7 +292,7 @@ def _folder(request: Request, default: Path) -> Path:
 
 
 def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those there are."""
+    """Refuse a value that is not among those there are."""
     if given is not None and given not in known:
         raise LmmscoreError(f"{name}={given!r}{nearest(given, known)}; known: {', '.join(known)}")
 
@@ -322,25 +321,24 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
 
 
 def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
-    """Refuse to hold the turns that score to a schema where none does."""
-    if request.structured_turns != "scores":
-        raise LmmscoreError(f"--structured-turns {request.structured_turns}: there is only scores")
+    """Refuse to hold scoring turns to a schema where there are none."""
+    _refuse_unknown("structured_turns", request.structured_turns, ("scores",))
     if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
-        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
+        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns does not apply")
 
 
 def _asks_a_reader(request: Request) -> bool:
-    """Tell whether replies that cannot be read are put to a reader, going by the request alone."""
+    """Tell whether replies that cannot be read go to a reader, judging by the request alone."""
     if request.reader is not None:
         return request.reader != NO_READER
     judge = request.judge
-    # What answers by measuring cannot read; a record may hold what a reader said.
+    # A judge that measures pictures cannot read; a record may hold a reader's answers.
     can_read = not isinstance(judge, str) or judge.startswith("replay:")
     return can_read or not kind_of(str(judge)).answers_here
 
 
 def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run | None) -> Plan:
-    """Return the plan of a request; orders are the earlier run's where these are asked for."""
+    """Return the plan of a request; with the earlier run's orders where the request allows."""
     chosen, words = _part(request, whole.select(request.tasks, request.items, request.methods))
     wanted = Plan(
         chosen,
@@ -354,15 +352,18 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         pairs=request.pairs,
     )
     plan = make_plan(whole, wanted)
-    if earlier is not None and _same_orders(plan, earlier) and not protocol.covers_pairs:
-        # How orders come about may change; how the edits were shown then does not.
-        plan = replace(plan, recorded_orders=earlier.orders())
+    if earlier is None or protocol.covers_pairs:
+        return plan
 
-    return plan
+    if (plan.order, plan.seed) != (earlier.manifest.order, earlier.manifest.seed):
+        return plan
+
+    # The way orders are derived may change; how the edits were shown then does not.
+    return replace(plan, recorded_orders=earlier.orders())
 
 
 def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
-    """Return the items within the limit and of the shard, and in words which part that is."""
+    """Return the items within the limit and the shard, and a description of that part."""
     words = ""
     if request.limit is not None and request.limit < len(chosen.items):
         items = spread(chosen.items, request.limit)
@@ -379,20 +380,15 @@ def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
     return chosen, words
 
 
-def _same_orders(plan: Plan, earlier: Run) -> bool:
-    manifest = earlier.manifest
-    return (plan.order, plan.seed) == (manifest.order, manifest.seed)
-
-
 def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[str, ...]:
-    """Return the methods that the chosen ones are judged beside."""
+    """Return the methods beside which the chosen ones are judged."""
     if not request.beside:
         return ()
     if protocol.covers_pairs:
-        raise LmmscoreError(f"{protocol.name} compares pairs, so --beside has no place here")
+        raise LmmscoreError(f"{protocol.name} compares pairs, so --beside does not apply")
     if protocol.covers_edits:
         raise LmmscoreError(
-            f"{protocol.name} judges each edit by itself, so --beside has no place here; "
+            f"{protocol.name} judges each edit by itself, so --beside does not apply; "
             "--method alone judges a new method"
         )
     if not request.methods:
@@ -406,7 +402,7 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
 
 
 def _one_by_one(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Return methods named `A,B` each by itself; a name may hold a comma of its own."""
+    """Return methods given as `A,B` one by one; a name may itself contain a comma."""
     found: list[str] = []
     for name in given:
         found += [name] if name in known else [part.strip() for part in name.split(",")]
@@ -414,7 +410,7 @@ def _one_by_one(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
-    """Return the request with what it does not say taken from the run that is replayed."""
+    """Return the request with its gaps filled from the run that is replayed."""
     manifest = run.manifest
     items = request.items
     if not request.chooses_items and manifest.items != len(whole.items):
@@ -432,9 +428,9 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
 
 
 def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protocol:
-    """Return the words of the run that is resumed, where today's bundled dialog has others.
+    """Return the protocol of the run that is resumed, where the bundled dialog has changed since.
 
-    Who reads what cannot be read stays, too, unless the request names someone.
+    The reader stays the same too, unless the request names one.
     """
     manifest = run.manifest
     if request.reader is None:
@@ -449,15 +445,15 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
 
 
 def shard_of(item: str, count: int) -> int:
-    """Return which of so many shards an item belongs to; it stays there whatever else is judged."""
+    """Return the shard, of `count`, that an item belongs to, whatever else is judged."""
     digest = hashlib.sha256(item.encode()).digest()
     return int.from_bytes(digest[:8], "big") % count + 1
 
 
 def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
-    """Return so many items, one task category after the other, in the order of the benchmark.
+    """Return `limit` items, taken from the task categories in turn, in the benchmark's order.
 
-    A smaller number gives a part of what a larger one gives, so that a pilot can be extended.
+    A smaller limit gives a subset of what a larger one gives, so that a pilot can be extended.
     """
     by_task: dict[str, list[Item]] = {}
 
@@ -471,8 +467,7 @@ def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
 
 
 def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
-    """Return the plan with its anchors, which are held to all that is asked of items
-    that are judged."""
+    """Return the plan with its anchors, which must meet all that judged items must meet."""
     if not request.anchors:
         return plan
     if plan.protocol.covers_pairs:
@@ -490,7 +485,7 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
 
 
 def default_folder(benchmark: str, dialog: str, judge: str) -> Path:
-    """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
+    """Return results/BENCHMARK-DIALOG-JUDGE, in characters that every file system accepts."""
     model = judge.removeprefix("openai/").split("@")[0]
     protocol = Path(dialog).stem if dialog.endswith((".yaml", ".yml")) else dialog
     name = f"{benchmark}-{protocol}-{model}"
@@ -504,7 +499,7 @@ def default_folder(benchmark: str, dialog: str, judge: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Where a caller can look on or take hold of a run."""
+    """How a caller follows a run, or takes control of it."""
 
     listeners: Listeners = field(default_factory=Listeners)
     on_start: Callable[[Executor, Plan, Bench], None] = lambda *_: None
@@ -532,36 +527,34 @@ class _Stage:
 
     plan: Plan
     bench: Bench
-    asker: Asker
-    pictures: Pictures
-    ledger: Ledger
     writer: RunWriter
-    judge: Recorded
+    job: Job
     executor: Executor
-    listeners: Listeners
 
     def units(self) -> Iterable[Unit]:
-        """Return the plan, without what was derived before where nobody minds."""
-        if not self.listeners.skip_known:
+        """Return the plan, without what was derived before unless a listener wants it all."""
+        listeners = self.job.listeners
+        if not listeners.skip_known:
             return self.plan
         return self.writer.unknown(
-            self.plan, self.ledger, self.listeners.on_known or (lambda *_: None)
+            self.plan, self.job.judge.ledger, listeners.on_known or (lambda *_: None)
         )
 
     async def ask_anchors(self) -> None:
-        """Ask the anchors again, and keep their scores; those of a stopped run are not kept, for a
-        round is whole or none."""
+        """Ask the anchors again and keep their scores, unless the run was stopped: a round is whole
+        or not recorded."""
         if not self.plan.anchors or self.executor.error is not None:
             return
 
-        # Counted by the ledger, which may be shared: a round that another run has asked is no
-        # measure of today.
-        repeat = max(FIRST_REPEAT, 1 + self.judge.last_repeat())
+        # Numbered after the ledger, which may be shared: another run's round is no measure of this
+        # one's.
+        judge = self.job.judge
+        repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
         results: list[Result] = []
         await self.executor.run(self.plan.anchor_units(repeat), results.append)
         if results and self.executor.error is None:
             path = self.writer.path / "anchors.csv"
-            append_round(path, results, self.plan.protocol, self.asker, self.pictures)
+            append_round(path, results, self.plan.protocol, judge.asker, self.job.pictures)
 
     def finish(self) -> Run:
         """Write the tables and return the run. Raises what stopped it."""
@@ -569,7 +562,7 @@ class _Stage:
         if error is None:
             return self.writer.finish("waiting" if waiting else "finished", waiting)
 
-        # What stopped the run is the news, not that its tables cannot be written either.
+        # Report what stopped the run, not that its tables cannot be written either.
         with contextlib.suppress(LmmscoreError):
             self.writer.finish(f"stopped: {error}", waiting)
         raise error
@@ -583,23 +576,14 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder
     reader = _other_reader(request, prepared, bench)
-    asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    pictures = Pictures(request.recipe)
-    circumstances = Circumstances(
-        asker,
-        pictures.recipe,
-        reader=_reading_asker(plan, asker, reader),
-        caution=bench.judge.caution,
-        command=request.command,
-    )
-    manifest = Manifest.of(plan, out, circumstances)
+    manifest = _manifest(request, prepared, bench, reader)
     ledger_path = request.ledger or out / "ledger.sqlite"
 
     async with contextlib.AsyncExitStack() as stack:
         writer = stack.enter_context(
             contextlib.closing(RunWriter(out, manifest, plan, ledger_path))
         )
-        # A judge that counts money is told what was spent: a budget covers all parts of a run.
+        # A budget covers all parts of a run, so the judge must know what was spent before.
         spending = stack.enter_context(contextlib.closing(spending_of(out, ledger_path)))
         ledger = stack.enter_context(Ledger(ledger_path))
         judge = _recorded(bench, ledger, spending, stack)
@@ -607,7 +591,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
         job = Job(
             plan.protocol,
             judge,
-            pictures,
+            Pictures(request.recipe),
             concurrency=request.concurrency,
             listeners=listeners,
             judge_spec=request.judge if isinstance(request.judge, str) else None,
@@ -619,9 +603,9 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
             reader=_recorded(reader, ledger, spending, stack) if reader else None,
             reader_spec=request.reader if isinstance(request.reader, str) else None,
         )
-        executor = engine.make(job)
+        executor = engine(job)
         stack.push_async_callback(executor.close)
-        yield _Stage(plan, bench, asker, pictures, ledger, writer, judge, executor, listeners)
+        yield _Stage(plan, bench, writer, job, executor)
 
 
 def _recorded(
@@ -637,13 +621,13 @@ def _recorded(
 
 
 def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench | None:
-    """Return who reads what cannot be read; None where nobody does, or the judge itself."""
+    """Return the reader, if it is not the judge itself; None also where there is none."""
     if not prepared.plan.protocol.reader:
         return None
 
     if request.reader is not None:
         same = request.reader == request.judge
-        # The judge's own options may not suit another model; the money is the same.
+        # The judge's options may not suit another model; the budget is shared.
         shared = {key: value for key, value in request.judge_options.items() if key == "budget_usd"}
         return None if same else open_judge(request.reader, shared)
 
@@ -660,11 +644,18 @@ def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench |
     return Bench(Silent(manifest.reader, manifest.reader_parameters), bench.answers)
 
 
-def _reading_asker(plan: Plan, judge: Asker, reader: Bench | None) -> Asker | None:
-    """Return under which name the reader's answers are on record; None where there is no reader."""
-    if not plan.protocol.reader:
-        return None
-    return Asker.of(reader.judge.name, reader.judge.parameters) if reader else judge
+def _manifest(request: Request, prepared: Prepared, bench: Bench, reader: Bench | None) -> Manifest:
+    """Return what run.yaml says before the first question."""
+    judge = Asker.of(bench.judge.name, bench.judge.parameters)
+    reads = judge if reader is None else Asker.of(reader.judge.name, reader.judge.parameters)
+    known = Circumstances(
+        judge,
+        request.recipe,
+        reader=reads if prepared.plan.protocol.reader else None,
+        caution=bench.judge.caution,
+        command=request.command,
+    )
+    return Manifest.of(prepared.plan, prepared.folder, known)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -689,14 +680,15 @@ def run(
     again resumes where it stopped, at no cost for what was answered before. `progress` shows how
     far it is; None does so in a notebook and keeps quiet in a program.
     """
-    request = Request.of(benchmark, dialog=dialog, judge=judge, **options)
-    if hooks is not None:
-        return _result(_run_anywhere(request, hooks))
-    if not (_in_notebook() if progress is None else progress):
-        return _result(_run_anywhere(request, Hooks()))
+    from lmmscore.results import RunResult
 
+    request = Request.of(benchmark, dialog=dialog, judge=judge, **options)
     with contextlib.ExitStack() as stack:
-        return _result(_run_anywhere(request, watching(stack)))
+        if hooks is None:
+            shown = _in_notebook() if progress is None else progress
+            hooks = watching(stack) if shown else Hooks()
+
+        return RunResult(_run_anywhere(request, hooks).path)
 
 
 def _with_options(given: inspect.Signature) -> inspect.Signature:
@@ -710,21 +702,17 @@ def _with_options(given: inspect.Signature) -> inspect.Signature:
     return given.replace(parameters=[*own, *options])
 
 
-# So that help() and the completion of a notebook know the options.
+# For help(), and for completion in notebooks.
 run.__signature__ = _with_options(inspect.signature(run))  # type: ignore[attr-defined]
-
-
-def _result(run: Run) -> RunResult:
-    from lmmscore.results import RunResult
-
-    return RunResult(run.path)
 
 
 def watching(
     stack: contextlib.ExitStack, on_start: Callable[[Executor, Plan], None] = lambda *_: None
 ) -> Hooks:
-    """Return hooks that show progress until the stack is left;
-    `on_start` is called before it appears."""
+    """Return hooks that show progress until the stack is closed.
+
+    `on_start` is called before the display appears.
+    """
     from lmmscore.report.screen import Progress
 
     shown: list[Progress] = []
@@ -742,30 +730,181 @@ def watching(
 
 
 def _in_notebook() -> bool:
-    """Whether this is the kernel of a notebook; asking costs no import."""
+    """Whether this is the kernel of a notebook; imports nothing to find out."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def _run_anywhere(request: Request, hooks: Hooks) -> Run:
-    """Run to the end, in a thread of its own where a notebook's event loop already occupies this
+    """Run to the end; in another thread where an event loop, such as a notebook's, runs in this
     one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(play_request(request, hooks))
 
-    outcome: list[Run | BaseException] = []
+    with ThreadPoolExecutor(1, "lmmscore") as pool:
+        return pool.submit(asyncio.run, play_request(request, hooks)).result()
 
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(play_request(request, hooks)))
-        except BaseException as error:
-            outcome.append(error)
 
-    thread = threading.Thread(target=work, name="lmmscore")
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+# --------------------------------------------------------------------------------------------------
+# Can a judge be steered? Some edits are judged again with changes that should not matter.
+# --------------------------------------------------------------------------------------------------
+
+AGAIN = "again"
+"""The name of the control: the same pictures asked again."""
+
+_Alter = Callable[[Any], Any]
+"""Returns a picture as it is shown instead of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """How far a change of the picture moved the scores of edits."""
+
+    alteration: str
+    done: str
+    factor: str
+    change: float | None
+    """Mean score of the altered edit minus that of the edit as it is; None where none was scored.
+    """
+    low: float | None
+    high: float | None
+    items: int
+    unscored: int
+    """Items on which the edit has no score, before or after."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+def probe(
+    judge: str | Judge,
+    benchmark: str | Path,
+    *,
+    items: int,
+    out: Path,
+    dialog: str | None = None,
+    seed: int = 0,
+    judge_options: Mapping[str, Any] | None = None,
+    said: Callable[[str], None] = lambda _: None,
+) -> list[Steered]:
+    """Judge `items` items as they are, twice, and once with each change to one of their edits.
+
+    The first entry is the control: the same pictures asked again, which shows the judge's noise.
+    `out` receives a run for each, so that every reply can be looked up and an interrupted probe
+    resumes at no cost.
+    """
+    from lmmscore.judges.trials import ALTERATIONS
+
+    whole = load_benchmark(Path(benchmark))
+    chosen = _chosen(whole, items, seed)
+    common: dict[str, Any] = {
+        "dialog": dialog,
+        "judge": judge,
+        "seed": seed,
+        "order": "shuffled",
+        "judge_options": judge_options,
+        "progress": False,
+    }
+    said(f"{counted(len(chosen), 'item')} as they are, twice")
+    folder = _copied(whole, chosen, out / "unaltered", lambda picture: picture)
+    plain = run(folder, out=out / "unaltered" / "run", repeats=2, **common).scores()
+    first = _altered_scores(plain[plain["repeat"] == 1], chosen)
+    second = _altered_scores(plain[plain["repeat"] == 2], chosen)
+    found = [*_compared(AGAIN, "the same pictures asked again", first, second)]
+    for name, (done, alter) in ALTERATIONS.items():
+        said(f"one edit of each with {done}")
+        folder = _copied(whole, chosen, out / name, alter)
+        altered = run(folder, out=out / name / "run", repeats=1, **common).scores()
+        found += _compared(name, done, first, _altered_scores(altered, chosen))
+
+    return found
+
+
+def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
+    """Return the items to judge again, and which method's edit is altered in each."""
+    usable = [item for item in whole.items if item.edits]
+    if not usable:
+        raise BenchmarkError(f"{whole.path}: no item has an edit to alter")
+
+    import numpy as np
+
+    order = np.random.default_rng(seed).permutation(len(usable))[:items]
+    found = {}
+    for turn, place in enumerate(order):
+        item = usable[place]
+        # Methods take turns, so that no change is tried on one method alone.
+        methods = [method for method in whole.methods if method in item.edits]
+        found[item.id] = methods[turn % len(methods)]
+
+    return found
+
+
+def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, alter: _Alter) -> Path:
+    """Write the chosen items as a benchmark, with one edit of each altered."""
+    items = [item for item in whole.items if item.id in chosen]
+    rows = []
+    for item in items:
+        row = {**item.fields, "id": item.id, "task": item.task, "instruction": item.instruction}
+        rows.append(json.dumps(row, ensure_ascii=False) + "\n")
+        _copy_pictures(item, folder, chosen[item.id], alter)
+
+    (folder / "items.jsonl").write_text("".join(rows), encoding="utf-8")
+    images = {kind: f"{kind}/{{id}}.png" for item in items for kind in sorted(item.images)}
+    about = {
+        "name": whole.name,
+        "items": "items.jsonl",
+        "methods": list(whole.methods),
+        "images": {**images, "edit": "edit/{method}/{id}.png"},
+    }
+    path = folder / "benchmark.yaml"
+    path.write_text(yaml_text(about), encoding="utf-8")
+    return path
+
+
+def _copy_pictures(item: Item, folder: Path, method: str, alter: _Alter) -> None:
+    """Copy an item's pictures, the edit of one method altered."""
+    files = {f"{kind}/{item.id}.png": path for kind, path in item.images.items()}
+    files |= {f"edit/{other}/{item.id}.png": path for other, path in item.edits.items()}
+    for name, path in files.items():
+        picture = load_rgb(path)
+        if name == f"edit/{method}/{item.id}.png":
+            picture = alter(picture)
+
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        picture.save(folder / name)
+
+
+def _altered_scores(table: pd.DataFrame, chosen: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return by factor and item the score of the edit that is altered; NaN where it has none."""
+    found: dict[str, dict[str, float]] = {}
+    for row in table.to_dict("records"):
+        if chosen.get(str(row["item"])) == row["method"]:
+            found.setdefault(str(row["factor"]), {})[str(row["item"])] = float(row["score"])
+    return found
+
+
+def _compared(
+    name: str,
+    done: str,
+    before: Mapping[str, Mapping[str, float]],
+    after: Mapping[str, Mapping[str, float]],
+) -> Iterator[Steered]:
+    """Yield the mean change of every factor, the overall first."""
+    import numpy as np
+
+    from lmmscore.stats.resampling import mean_limits
+
+    for factor in sorted(before, key=lambda one: one != OVERALL):
+        changed = after.get(factor, {})
+        gaps = np.array(
+            [changed.get(item, np.nan) - score for item, score in before[factor].items()]
+        )
+        known = gaps[np.isfinite(gaps)]
+        limits = mean_limits(gaps, None, level=0.95) or (None, None)
+        mean = float(known.mean()) if len(known) else None
+        yield Steered(
+            name, done, factor, mean, limits[0], limits[1], len(known), len(gaps) - len(known)
+        )

@@ -6,9 +6,10 @@ The plan is walked once and nothing of it is kept, so that a plan of any size ta
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,35 +23,35 @@ from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
-from lmmscore.scores import is_gated
-from lmmscore.session import Question, Session
+from lmmscore.scores import is_gated, settled
+from lmmscore.session import Question, Session, Shown
 
 REPLY_TOKENS = 300
-"""What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
+"""The typical length of a reply, with the dialogs that come with lmmscore."""
 CACHE_FROM_TOKENS = 1024
-"""Providers cache a prefix from about this length on."""
+"""Providers cache prefixes of about this length or more."""
 SAMPLE = 24
-"""So many pictures are encoded to learn how many bytes a pixel takes."""
+"""How many pictures are encoded to learn how many bytes a pixel takes."""
 KEPT_SIZES = 4096
-"""So many pictures' sizes are remembered: those of the item at hand, and more."""
+"""How many pictures' sizes are remembered: those of the current item, and more."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """What a run would take. Repair turns, which depend on the judge, are not in it."""
+    """What a run would take, without repair turns, which depend on the judge."""
 
     sessions: int = 0
     sessions_recorded: int = 0
     """Sessions of which every answer is on record."""
     calls: int = 0
-    """What several sessions ask in the same words is one call."""
+    """What several sessions ask in the same words counts once."""
     calls_recorded: int = 0
     """Questions whose answer is on record already; no part of `calls`."""
     waves: int = 0
     """How many batches must follow each other.
 
-    As many as the longest session has questions, or all sessions about an edit together where one
-    may spare the next.
+    As many as the longest session has questions, or as all sessions about an edit together where
+    one may make the next unnecessary.
     """
     pictures: int = 0
     pictures_sent: int = 0
@@ -59,7 +60,7 @@ class Forecast:
     bytes_responses: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    """The part of the prompt that a provider's prefix cache would know, if every turn hits it."""
+    """The part of the prompt in the provider's prefix cache, if every turn hits it."""
     completion_tokens: int = 0
     image_tokens_guessed: bool = False
     image_formula: str = ""
@@ -73,18 +74,18 @@ class Forecast:
 
 
 class Record:
-    """What a ledger has of a plan: how many of a session's questions need not be asked."""
+    """What a ledger holds of a plan: how many of a session's questions need not be asked."""
 
     def __init__(self, ledger: Ledger, asker: Asker, recipe: Recipe) -> None:
         self._answers = KnownAnswers(ledger, asker)
         self._asker = asker
         self._pictures = Pictures(recipe)
 
-    def steps_answered(self, session: Session) -> int:
-        """Return how many turns of the session are over, going by the answers on record."""
+    def replay(self, session: Session) -> LedSession:
+        """Return the session led as far as answers are on record."""
         led = LedSession(session, self._pictures)
         led.recall(self._find)
-        return led.turns_over
+        return led
 
     def _find(self, put: OpenQuestion) -> Heard | None:
         """Return the answer on record; None: it is to be asked.
@@ -95,7 +96,7 @@ class Record:
         if not put.question.aside:
             return self._answers.find(key, put.conversation, put.repeat)
 
-        # Whoever read it: which reader was asked is no part of the plan.
+        # Any reader will do: which one was asked is no part of the plan.
         ledger = self._answers.ledger
         for asker in ledger.askers():
             key = key_of(asker, put.conversation, put.repeat)
@@ -113,7 +114,7 @@ def forecast(
     recipe: Recipe,
     record: Record | None = None,
 ) -> Forecast:
-    """Work out a plan for a judge, net of what is on record.
+    """Return what a plan would take with a judge, less what is on record.
 
     Opens every picture's header, and encodes a few pictures to learn their size.
     """
@@ -122,8 +123,11 @@ def forecast(
         sums.begin_item(unit.item.id, unit.item.task)
         left = [0]
         for session in plan.protocol.sessions(unit):
-            answered = record.steps_answered(session) if record else 0
-            left.append(sums.add(session, answered))
+            led = record.replay(session) if record else None
+            left.append(sums.add(session, led.turns_over if led else 0))
+            if led and led.open() is None and settled(plan.protocol, led.played()):
+                # Its answers make the rest of the suite unnecessary.
+                break
 
         sums.add_waves(sum(left) if is_gated(plan.protocol) else max(left))
 
@@ -149,68 +153,83 @@ class _Sums:
                 model, *self._size(path), options.image_detail, options.image_tokens
             )
         )
-        self._prefixes = _Prefixes()
+        self._known = _KnownQuestions()
         self._item = ""
         self._shown: set[Path] = set()
         self._sample: list[Path] = []
         self._rng = random.Random(0)
-        # Pixels, not bytes: how many bytes a pixel takes is known at the end.
         self._pixels_chat = 0
         self._pixels_responses = 0
 
     def begin_item(self, item: str, task: str) -> None:
-        """Say whose sessions come next; those of one item come together."""
+        """Announce whose sessions come next; those of one item come together."""
         if item != self._item:
             self._item = item
             self._shown = set()
-            self._prefixes.begin(task)
+            self._known.begin(task)
 
     def add_waves(self, waves: int) -> None:
-        """Count the batches that must follow each other for one unit."""
+        """Take note of how many batches must follow each other for one unit."""
         self._result.waves = max(self._result.waves, waves)
 
     def add(self, session: Session, answered: int) -> int:
         """Count a session of which the first turns are on record; return how many are left."""
         questions = session.outline()
-        shared = self._prefixes.shared(session.repeat, questions)
+        asked_before = self._known.among(session.repeat, questions)
         result = self._result
         result.sessions += 1
         result.sessions_recorded += answered >= len(questions)
-        tokens = words = pixels = pictures = 0
+        history: Counter[str] = Counter()
         for number, question in enumerate(questions):
-            # A system message travels with every turn but is no turn of its own.
-            text = question.system + question.text
-            paths = [shown.path for shown in question.images]
-            self._note(paths)
-            before = tokens
-            new_words = len(text.encode()) + 60 + 80 * len(paths)
-            new_pixels = sum(_area(self._size(path)) for path in paths)
-            tokens += text_tokens(text) + MESSAGE_TOKENS
-            tokens += sum(self._tokens(path).tokens for path in paths)
-            words += new_words
-            pixels += new_pixels
-            pictures += len(paths)
-            if number >= shared and number < answered:
-                result.calls_recorded += 1
-            elif number >= shared:
-                result.calls += 1
-                result.pictures_sent += pictures
-                result.prompt_tokens += tokens
-                result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
-                result.completion_tokens += self._reply_tokens
-                result.bytes_chat += words
-                self._pixels_chat += pixels
-                # By Responses only what is new travels, and a picture as the file it is.
-                result.bytes_responses += new_words + 520 * len(paths)
-                self._pixels_responses += new_pixels
+            if question.fresh:
+                history.clear()
 
-            tokens += self._reply_tokens + MESSAGE_TOKENS
-            words += self._reply_tokens * 4 + 60
+            known_tokens = history["tokens"]
+            new = self._load_of(question)
+            history.update(new)
+            if not asked_before[number] and number < answered:
+                result.calls_recorded += 1
+            elif not asked_before[number]:
+                result.calls += 1
+                result.pictures_sent += history["pictures"]
+                result.prompt_tokens += history["tokens"]
+                result.cached_tokens += known_tokens if known_tokens >= CACHE_FROM_TOKENS else 0
+                result.completion_tokens += self._reply_tokens
+                result.bytes_chat += history["bytes"]
+                self._pixels_chat += history["pixels"]
+                # By Responses only what is new travels, and a picture as the file it is.
+                result.bytes_responses += new["bytes"] + 520 * new["pictures"]
+                self._pixels_responses += new["pixels"]
+
+            history["tokens"] += self._reply_tokens + MESSAGE_TOKENS
+            history["bytes"] += self._reply_tokens * 4 + 60
 
         return len(questions) - answered
 
+    def _load_of(self, question: Question) -> Counter[str]:
+        """Return what a question adds to its conversation, the examples before it included."""
+        # A system message travels with every turn but is no turn of its own.
+        load = self._message(question.system + question.text, question.images)
+        for shot in question.shots:
+            load.update(self._message(shot.text, shot.images))
+            load.update(self._message(shot.heard, ()))
+
+        return load
+
+    def _message(self, text: str, images: Sequence[Shown]) -> Counter[str]:
+        paths = [shown.path for shown in images]
+        self._note(paths)
+        seen = sum(self._tokens(path).tokens for path in paths)
+        return Counter(
+            tokens=text_tokens(text) + MESSAGE_TOKENS + seen,
+            bytes=len(text.encode()) + 60 + 80 * len(paths),
+            # Not as bytes: how many a pixel takes is known at the end.
+            pixels=sum(_area(self._size(path)) for path in paths),
+            pictures=len(paths),
+        )
+
     def _note(self, paths: Sequence[Path]) -> None:
-        """Count the pictures of this item, and keep an even sample of all."""
+        """Count the pictures of this item, and keep a random sample of all."""
         for path in paths:
             if path in self._shown:
                 continue
@@ -245,32 +264,38 @@ class _Sums:
             return sum(weights) / sum(_area(self._size(path)) for path in self._sample)
 
 
-class _Prefixes:
+class _KnownQuestions:
     """Which questions were met before, so that what is asked once is counted once.
 
-    The same words get the same reply: two sessions are one until the first question in which they
-    differ. What several items have in common stands in all of them, so the questions of the item at
-    hand and of the latest item of each task category are all that must be remembered.
+    The same words get the same reply: two conversations are one until the first question in which
+    they differ. What several items have in common stands in all of them, so the questions of the
+    item at hand and of the latest item of each task category are all that must be remembered.
     """
 
     def __init__(self) -> None:
         self._here: set[int] = set()
         self._latest: dict[str, set[int]] = {}
+        self._others: list[set[int]] = []
 
     def begin(self, task: str) -> None:
         """Begin the sessions of another item."""
         self._here = set()
-        self._known = [*self._latest.values()]
+        self._others = [*self._latest.values()]
         self._latest[task] = self._here
 
-    def shared(self, repeat: int, questions: Sequence[Question]) -> int:
-        """Return how many of a session's first questions an earlier session asks too."""
-        before, shared = hash(repeat), 0
+    def among(self, repeat: int, questions: Sequence[Question]) -> list[bool]:
+        """Return of each question whether an earlier session asks it, too."""
+        found = []
+        conversation = hash(repeat)
         for question in questions:
-            before = hash((before, question))
-            shared += before in self._here or any(before in known for known in self._known)
-            self._here.add(before)
-        return shared
+            # Its place in the dialog is no part of what is asked.
+            asked = replace(question, turn="", position=None, fresh=False)
+            conversation = hash((repeat if question.fresh else conversation, asked))
+            known = conversation in self._here or any(conversation in each for each in self._others)
+            found.append(known)
+            self._here.add(conversation)
+
+        return found
 
 
 def _size(path: Path, recipe: Recipe) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, counted, nearest
+from lmmscore.errors import BenchmarkError, DialogError, counted, listed, nearest
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -27,21 +27,20 @@ Place = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What is played: one dialog, or the members of a suite in turn,
-    and the settings chosen for them."""
+    """What is played: a dialog, or the members of a suite in turn, with the chosen settings."""
 
     played: Dialog | Ensemble
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
     reader: bool = False
-    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    """Whether a reply that cannot be read goes to a reader before the judge is asked again."""
     structured_turns: str = ""
     """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
 
     @property
     def variant(self) -> str:
-        """How it differs from the protocol as it is written, in words; empty where it does not."""
+        """How it differs from the protocol as written, in words; empty where it does not."""
         if not self.structured_turns:
             return ""
         option = f"--structured-turns {self.structured_turns}"
@@ -93,7 +92,7 @@ class Protocol:
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played;
         none where nothing is shown."""
-        # Only who plays sessions needs to read replies: a table or a statistic does without.
+        # Imported late: only playing sessions involves reading replies, tables do not.
         from lmmscore.session import Session
 
         if not unit.shown:
@@ -145,7 +144,7 @@ class Unit:
 
     @property
     def key(self) -> tuple[Place, tuple[str, ...]]:
-        """What tells it from every other unit of its plan."""
+        """What identifies it within its plan."""
         # A pair is shown in two orders, and each is a unit of its own.
         in_order = self.is_pair and bool(self.shown)
         return self.place, self.shown if in_order else self.methods
@@ -153,19 +152,18 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    played = load_members(name)
+    protocol = Protocol(load_members(name), dict(settings), structured)
     try:
-        return make_protocol(played, settings, structured)
+        _refuse_unplayable(protocol)
     except DialogError as error:
         raise DialogError(f"{find_dialog(name)}: {error}") from error
 
+    return protocol
 
-def make_protocol(
-    played: Dialog | Ensemble, settings: Mapping[str, str], structured: bool = False
-) -> Protocol:
-    """Return what to play, once it is known to fit together."""
-    protocol = Protocol(played, dict(settings), structured)
-    dialogs = protocol.dialogs
+
+def _refuse_unplayable(protocol: Protocol) -> None:
+    """Raise DialogError where the parts or settings of a protocol do not fit together."""
+    played, dialogs, settings = protocol.played, protocol.dialogs, protocol.settings
     if isinstance(played, Ensemble):
         _refuse_unlike_members(played)
 
@@ -181,16 +179,15 @@ def make_protocol(
 
     for dialog in dialogs:
         _refuse_open_questions(dialog)
-        if structured:
+        _refuse_reading_edit_by_edit(dialog)
+        if protocol.structured:
             _refuse_prose(dialog)
 
         dialog.images_shown(protocol.settings_for(dialog))
 
-    return protocol
-
 
 def _refuse_unlike_members(played: Ensemble) -> None:
-    """Refuse a suite whose members' scores of an edit cannot be combined, or told apart by name."""
+    """Refuse a suite whose members' scores cannot be combined, or whose names are ambiguous."""
     covered = {dialog.covers for dialog in played.dialogs}
     if len(covered) > 1:
         raise DialogError(f"suite {played.name}: all members must cover an item, or all an edit")
@@ -226,10 +223,21 @@ def _refuse_open_questions(dialog: Dialog) -> None:
             raise DialogError(f"dialog {dialog.name} leaves a question open, {key}: {text}")
 
 
+def _refuse_reading_edit_by_edit(dialog: Dialog) -> None:
+    """Refuse to read replies about one of several edits: the judge may well call it image 1."""
+    for turn in dialog.turns:
+        if turn.each == "edit" and turn.read:
+            raise DialogError(
+                f"dialog {dialog.name}, turn {turn.name}: with `each: edit` nothing can be read, "
+                "as it would not be known which edit the scores are of; read them in one turn "
+                "about all edits, or say `covers: edit`"
+            )
+
+
 def _refuse_prose(dialog: Dialog) -> None:
     if any(turn.read == "scores" and turn.form is None for turn in dialog.turns):
         raise DialogError(
-            f"dialog {dialog.name} asks for prose, so --structured has no place here; "
+            f"dialog {dialog.name} asks for prose, so --structured does not apply; "
             "--structured-turns scores holds the turn that scores to a schema"
         )
 
@@ -252,13 +260,11 @@ class Plan:
     chosen: str = ""
     """Which part of the benchmark this is, in words; empty for all of it."""
     beside: tuple[str, ...] = ()
-    """Methods that the benchmark's are judged among, without being scored again themselves."""
+    """Methods shown along with the benchmark's own, without being scored again."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
-    recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
-        default_factory=dict, repr=False
-    )
-    """By task, item and repeat: how the edits were shown in a run that is replayed."""
+    recorded_orders: Mapping[Place, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """How the edits were shown in a run that is resumed or replayed."""
     pairs: int | None = None
     """How many pairs of methods are compared per item; None for all."""
 
@@ -280,7 +286,7 @@ class Plan:
     def _work(self, items: Iterable[Item]) -> int:
         methods = self.benchmark.methods
         if self.protocol.covers_pairs:
-            return sum(len(self._shown_pairs(item, 1)) for item in items)
+            return sum(len(orders) for item in items for _, orders in self._pairs_shown(item, 1))
 
         if self.protocol.covers_edits:
             return sum(method in item.edits for item in items for method in methods)
@@ -321,41 +327,30 @@ class Plan:
             yield Unit(item, repeat, absent, (), self.repeats)
 
     def _pair_units(self, item: Item, repeat: int) -> Iterator[Unit]:
-        shown = self._shown_pairs(item, repeat)
-        for pair in self.pairs_of(item):
-            orders = [order for order in shown if set(order) == set(pair)] or [()]
-            for order in orders:
+        for pair, orders in self._pairs_shown(item, repeat):
+            for order in orders or [()]:
                 yield Unit(item, repeat, pair, order, self.repeats, is_pair=True)
 
-    def _shown_pairs(self, item: Item, repeat: int) -> list[tuple[str, ...]]:
-        """Return every pair of edits that is shown, in the order the two are shown."""
+    def _pairs_shown(
+        self, item: Item, repeat: int
+    ) -> Iterator[tuple[tuple[str, str], list[tuple[str, ...]]]]:
+        """Yield each pair with the orders it is shown in; no order where an edit is missing."""
         both = self.protocol.dialogs[0].orders == "both"
-        shown: list[tuple[str, ...]] = []
         for number, pair in enumerate(self.pairs_of(item)):
             if not all(method in item.edits for method in pair):
-                continue
-
-            if both:
-                shown += [pair, pair[::-1]]
-                continue
-
-            order = order_of(
-                self.order,
-                pair,
-                item=f"{item.id} {pair[0]} {pair[1]}",
-                item_number=self.numbers.get(item.id, 0) + number,
-                repeat=repeat,
-                repeats=self.repeats,
-                seed=self.seed,
-            )
-            shown.append(order)
-
-        return shown
+                yield pair, []
+            elif both:
+                yield pair, [pair, pair[::-1]]
+            else:
+                name = f"{item.id} {pair[0]} {pair[1]}"
+                yield pair, [self._ordered(pair, name, self._number(item) + number, repeat)]
 
     def pairs_of(self, item: Item) -> list[tuple[str, str]]:
         """Return the pairs of methods compared on an item, each in the order of the benchmark."""
-        number = self.numbers.get(item.id, 0)
-        return chosen_pairs(self.benchmark.methods, self.pairs, number, self.seed)
+        return chosen_pairs(self.benchmark.methods, self.pairs, self._number(item), self.seed)
+
+    def _number(self, item: Item) -> int:
+        return self.numbers.get(item.id, 0)
 
     def _order_of(self, item: Item, repeat: int, present: Sequence[str]) -> tuple[str, ...]:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
@@ -366,11 +361,16 @@ class Plan:
             # From the names: a benchmark that lists its methods in another order asks the same.
             present = sorted(present)
 
+        return self._ordered(present, item.id, self._number(item), repeat)
+
+    def _ordered(
+        self, methods: Sequence[str], item: str, number: int, repeat: int
+    ) -> tuple[str, ...]:
         return order_of(
             self.order,
-            present,
-            item=item.id,
-            item_number=self.numbers.get(item.id, 0),
+            methods,
+            item=item,
+            item_number=number,
             repeat=repeat,
             repeats=self.repeats,
             seed=self.seed,
@@ -422,7 +422,12 @@ def _refuse_unconnected(plan: Plan) -> None:
         raise BenchmarkError(f"{plan.protocol.name} compares pairs; that takes two methods or more")
 
     group = {methods[0]}
-    links = {pair for item in plan.benchmark.items for pair in plan._shown_pairs(item, 1)}
+    links = {
+        pair
+        for item in plan.benchmark.items
+        for pair, orders in plan._pairs_shown(item, 1)
+        if orders
+    }
     for _ in methods:
         group |= {method for pair in links if group & set(pair) for method in pair}
 
@@ -454,7 +459,7 @@ def _refuse_silence(protocol: Protocol, item: Item) -> None:
     if not read:
         raise BenchmarkError(
             f"{protocol.name} asks nothing of item {item.id} (task {item.task}); choose the others "
-            "with --task or --item, or mend the `when` of its turns"
+            "with --task or --item, or correct the `when` of its turns"
         )
 
 
@@ -465,20 +470,16 @@ def _refuse_lacking(
     if not lacking:
         return
 
-    listed = ", ".join(lacking[:8])
-    if len(lacking) > 8:
-        listed += f" and {len(lacking) - 8} more"
-
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed}; "
+        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed(lacking, 9)}; "
         f"give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
 
 
 def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark) -> None:
-    """Refuse words that name a column nobody wrote, before anything is asked.
+    """Refuse texts that refer to a column the items lack, before anything is asked.
 
     A column that only some items have is empty for the others.
     """
@@ -498,7 +499,7 @@ def _has(item: Item, kind: str) -> bool:
 
 
 def _setting_without(protocol: Protocol, kind: str) -> str:
-    """Return, as a remedy, the setting under which the protocol does without this kind of image."""
+    """Return, as a remedy, a setting under which the protocol needs no image of this kind."""
     for dialog in protocol.dialogs:
         for name, setting in dialog.settings.items():
             for choice in setting.choices:
@@ -551,7 +552,7 @@ def _row_of_square(methods: list[str], row: int) -> tuple[str, ...]:
 def chosen_pairs(
     methods: Sequence[str], wanted: int | None, item_number: int, seed: int
 ) -> list[tuple[str, str]]:
-    """Return the pairs compared on one item, all or so many, each in the order of the methods.
+    """Return the pairs compared on one item, all or `wanted`, each in the order of the methods.
 
     All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted`
     of them. So over any run of items each method and each pair is met equally often, give or take

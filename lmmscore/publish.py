@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +46,20 @@ from lmmscore.run_folder import (
     Run,
     SessionRecord,
     open_run,
+    pictures_shown,
 )
-from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, comparison_cells, header, result_of
+from lmmscore.scores import as_cells, comparison_cells, header, result_of
 from lmmscore.session import Done, Ending, Played, Session, read_answer
 from lmmscore.yaml_files import yaml_text
 
 _Cells = tuple[tuple[str, str], ...]
-"""A row of a table, each cell with its column."""
+"""A row of a table: each cell with its column."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in an archive: when it was packed is nobody's business."""
+"""The time of every file in an archive, so that the same run gives the same bytes."""
 
 _COPIED = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv")
-"""What is published as it stands in a run's folder."""
+"""Files of a run that are published unchanged."""
 
 CHECKSUMS = "SHA256SUMS"
 ROWS = "ledger-rows.sha256"
@@ -82,14 +84,14 @@ def publish(
 ) -> list[str]:
     """Write a run as an archive; return the names of its files.
 
-    `pictures` adds the benchmark's own. `complete` is given the run as it is going to be published,
-    and adds the tables and the report: made there, they know nothing that is not published, and
-    none is older than the scores.
+    `pictures` adds the benchmark's own. `complete` is called with the run as it will be published,
+    and adds the tables and the report: made from that copy, they hold nothing unpublished, and are
+    never older than the scores.
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
 
-    # Before it is copied: what is wrong with the run is said of its own files.
+    # Before it is copied, so that an error names the run's own files.
     if not run.is_of_pairs:
         run.scores()
 
@@ -102,8 +104,8 @@ def publish(
 
         complete(open_run(staged))
         (staged / "README.md").write_text(_readme(run, staged), encoding="utf-8")
-        sums = _checksums(staged)
-        (staged / CHECKSUMS).write_text(sums, encoding="utf-8")
+        sums = [f"{_digest(staged / name)}  {name}\n" for name in _names(staged)]
+        (staged / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
         return _pack(staged, out)
 
 
@@ -154,7 +156,7 @@ def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
 
 
 def _public(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an exchange without what could be traced to an account or a machine."""
+    """Return an exchange without anything that identifies an account or a machine."""
     values = dict(zip(COLUMNS, row, strict=True))
     values["request_id"] = ""
     also = json.loads(values["also"]) if values["also"] else None
@@ -186,19 +188,18 @@ def _files(record: SessionRecord) -> Iterator[str]:
             yield name
 
 
-def _checksums(folder: Path) -> str:
-    lines = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            lines.append(f"{digest}  {path.relative_to(folder).as_posix()}\n")
-    return "".join(lines)
+def _names(folder: Path) -> list[str]:
+    """Return every file in a folder, relative to it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _pack(folder: Path, out: Path) -> list[str]:
-    names = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
+    names = _names(folder)
     part = out.with_name(f"{out.name}.part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -234,7 +235,7 @@ _CONTENTS = {
 
 
 def _readme(run: Run, folder: Path) -> str:
-    """Return what the archive says of itself; only what is in it is named."""
+    """Return the description of the archive; it names only what is there."""
     manifest = run.manifest
     dialog = f"{manifest.dialog} (version {manifest.dialog_version})"
     held = [f"- `{name}`: {says}" for name, says in _CONTENTS.items() if (folder / name).exists()]
@@ -257,15 +258,14 @@ def verify(archive: Path) -> Verification:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _unpack(archive, folder)
-        problems = [*_wrong_files(folder)]
         rows, wrong_rows = _wrong_rows(folder)
-        problems += wrong_rows
+        problems = [*_wrong_files(folder), *wrong_rows]
         try:
             run = open_run(folder)
             count, wrong_results = _wrong_results(run)
             return Verification(rows, count, run.results_file, (*problems, *wrong_results))
         except LmmscoreError as error:
-            # What was changed since is named already; anything else was published like this.
+            # Changes since publication are reported already. Without any, it was published so.
             if not problems:
                 raise FileProblem(f"{archive}: cannot be checked ({error})") from error
             return Verification(rows, 0, "", tuple(problems))
@@ -294,17 +294,15 @@ def _wrong_files(folder: Path) -> Iterator[str]:
         return
 
     listed = _listed(text)
-    present = {
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    } - {CHECKSUMS}
-    for name in sorted(present - set(listed)):
-        yield f"{name} is in the archive but has no checksum"
+    for name in _names(folder):
+        if name not in listed and name != CHECKSUMS:
+            yield f"{name} is in the archive but has no checksum"
 
     for name, digest in listed.items():
         path = folder / name
         if not path.is_file():
             yield f"{name} is missing"
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        elif _digest(path) != digest:
             yield f"{name} is not what was published"
 
 
@@ -318,7 +316,7 @@ def _listed(text: str) -> dict[str, str]:
 
 
 def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
-    """Return how many exchanges there are, and which of them were edited, added or taken away."""
+    """Return the number of exchanges, and those that were edited, added or removed."""
     path = folder / ROWS
     listed = _listed(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "")
     problems: list[str] = []
@@ -332,7 +330,7 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
 
             problems += [f"exchange {key[:12]}: {says}" for says in faults_of(row)]
     except LmmscoreError:
-        # Its rows are no more to be had one by one.
+        # The remaining rows cannot be read one by one.
         return len(found), [*problems, "ledger.sqlite is damaged"]
 
     problems += [f"exchange {key[:12]} is missing" for key in listed if key not in found]
@@ -348,7 +346,8 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
     compared = run.comparisons() if run.is_of_pairs else []
     pairs = {frozenset(row.shown): (row.method_a, row.method_b) for row in compared}
     with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
-        for records in _by_unit(run):
+        for _, group in groupby(run.records(), key=attrgetter("key")):
+            records = list(group)
             try:
                 derived.update(_derive(run, records, ledger, pairs))
             except LedgerError:
@@ -357,11 +356,16 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
                 problems.append(f"item {records[0].item}: {error}")
 
     for row in published:
-        # A method without an edit has no session; its rows say so and need no reply.
+        # A method without an edit has no session, so its rows need no reply.
         outcome = dict(row)["outcome"]
         if row not in derived and outcome not in (Outcome.MISSING, Outcome.UNJUDGED):
             says = ", ".join(cell for _, cell in row if cell)
             problems.append(f"{table}: {says}: the replies do not say so")
+
+    # A row that stands there twice would count twice in every mean.
+    repeated = len(published) - len(set(published))
+    if repeated:
+        problems.append(f"{table} repeats {counted(repeated, 'row')}")
 
     lacking = len(derived - set(published))
     if lacking:
@@ -370,25 +374,15 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
     return len(published), problems
 
 
-def _by_unit(run: Run) -> Iterator[list[SessionRecord]]:
-    """Yield the sessions that were played about the same edits, which a suite has several of."""
-    for _, records in groupby(run.records(), key=_unit_of):
-        yield list(records)
-
-
-def _unit_of(record: SessionRecord) -> tuple[str, str, int, tuple[str, ...]]:
-    return record.task, record.item, record.repeat, tuple(record.order)
-
-
 def _derive(
     run: Run,
     records: list[SessionRecord],
     ledger: Ledger,
     pairs: Mapping[frozenset[str], tuple[str, str]],
 ) -> Iterator[_Cells]:
-    """Yield the rows of a unit as they must stand in the published table.
+    """Yield the rows of a unit as the published table must have them.
 
-    `pairs` says which method of a pair is called a, and which b.
+    `pairs` gives, for each pair, which method is a and which is b.
     """
     protocol, manifest = run.protocol, run.manifest
     if manifest.judge == TRANSCRIPTS:
@@ -407,37 +401,34 @@ def _derive(
         cells = comparison_cells(result.comparison, dialog.factors)
         yield tuple(zip(header(dialog), map(str, cells), strict=True))
 
-    expected = bool(manifest.parameters.get("logprobs"))
-    columns = (*SCORE_COLUMNS, EXPECTED) if expected else SCORE_COLUMNS
     for score in result.scores:
-        yield tuple(zip(columns, map(str, as_cells(score, expected=expected)), strict=True))
+        cells = as_cells(score, expected=manifest.has_expected)
+        yield tuple(zip(manifest.score_columns, map(str, cells), strict=True))
 
 
 def _session(run: Run, record: SessionRecord) -> Session:
-    """Return the session of a record as it was begun, each picture under a name of its own."""
-    protocol = run.protocol
-    dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
+    """Return the session of a record at its beginning, with made-up names for the pictures."""
     images = {kind: Path("shown", kind) for kind in record.images}
     edits = {method: Path("edits", method) for method in record.order}
     item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
     unit = Unit(item, record.repeat, tuple(record.order), tuple(record.order))
-    sessions = protocol.sessions(unit)
-    return next(each for each in sessions if each.dialog is dialog)
+    sessions = run.protocol.sessions(unit)
+    return next(each for each in sessions if each.dialog.name == record.dialog)
 
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
-    """Lead the session again with the replies on record. No picture of the benchmark is opened."""
+    """Play the session again with the replies on record, without opening its pictures."""
     session = _session(run, record)
     waiting = deque(record.exchanges)
 
     def find(put: OpenQuestion) -> Heard | Ending | None:
         if not waiting and record.failure:
-            # Ended early by a failure that left no reply; the record says which.
+            # A failure that left no reply ended the session; it is in the record.
             return Ending(record.outcome, record.failure)
 
         aside_on_record = bool(waiting) and waiting[0].aside
         if put.question.aside and not aside_on_record:
-            raise NoRecordedReply("it was read without a reader")
+            raise NoRecordedReply("no reader was asked")
 
         if not waiting:
             raise LmmscoreError(f"its record ends before the reply to turn {put.question.turn}")
@@ -448,12 +439,12 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     led = LedSession(session, _RecordedPictures(session, record, run.manifest.recipe, ledger))
     led.recall(find)
     if waiting:
-        raise LmmscoreError("the ledger holds more replies than the dialog has questions")
+        raise LmmscoreError("its record holds more replies than the dialog has questions")
     return led.played()
 
 
 def _reply(put: OpenQuestion, exchange: ExchangeRecord, run: Run, ledger: Ledger) -> Reply:
-    """Return the recorded reply to a question. Raises where something else was asked, or others."""
+    """Return the recorded reply to a question. Raises where the record is of another question."""
     entry = _entry(exchange, ledger)
     if entry.question != put.question.text:
         raise LmmscoreError(f"turn {exchange.turn} was asked in other words than the dialog's")
@@ -476,7 +467,7 @@ def _entry(exchange: ExchangeRecord, ledger: Ledger) -> RecordedExchange:
 
 
 def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
-    """Read the one reply of a transcript that scores; the words around it are its own."""
+    """Read the scoring reply of a transcript, whose other words follow no dialog."""
     session = _session(run, record)
     scoring = [exchange for exchange in record.exchanges if exchange.turn == "scores"]
     if len(scoring) != 1:
@@ -485,26 +476,24 @@ def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     reply = _entry(scoring[0], ledger).reply
     reading = read_answer(session.dialog, reply, len(session.order), "scores")
     assert isinstance(reading, Reading), "transcripts score, they do not compare"
-    return Played(session, (), Done(reading, {}))
+    return Played(session, (), Done(reading))
 
 
 class _RecordedPictures(Pictures):
-    """The pictures of a session by their recorded digests, without their files."""
+    """The pictures of a session, known by their recorded digests instead of their files."""
 
     def __init__(
         self, session: Session, record: SessionRecord, recipe: Recipe, ledger: Ledger
     ) -> None:
         super().__init__(recipe)
         self._digests: dict[Path, str] = {}
-        for exchange in record.exchanges:
-            digests = ledger.pictures(exchange.key) if exchange.images else []
-            for (kind, _), digest in zip(exchange.images, digests, strict=False):
-                path = session.file_of(kind, exchange.position or 1)
-                self._digests.setdefault(path, digest)
+        for exchange, kind, _, digest in pictures_shown(record, ledger):
+            path = session.file_of(kind, exchange.position or 1)
+            self._digests.setdefault(path, digest)
 
     def get(self, path: Path) -> Picture:
-        """Return the picture as it was recorded; one of the dialog's own is read from its file."""
+        """Return the picture as recorded; one of the dialog's own is read from its file."""
         if path not in self._digests and path.is_file():
             return super().get(path)
-        # One that was never shown has no digest, and fits no question on record.
+        # A picture that was never shown has no digest, and matches no question on record.
         return Picture(path, self.recipe, self._digests.get(path, ""))

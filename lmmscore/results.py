@@ -1,7 +1,7 @@
-"""What a program works with: runs, leaderboards and agreements that print and write themselves.
+"""Runs, leaderboards and agreements for programs and notebooks.
 
-The same values as everywhere else, with what only a reader needs added: a table when printed,
-LaTeX and Markdown, a report, pictures in a notebook.
+The same values as everywhere else, with what only their reader needs: a table when printed, LaTeX
+and Markdown, a report, pictures in a notebook.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class JudgeAgreement(Agreement):
 
 
 class RunResult(Run):
-    """A run that can be ranked, compared with people, looked at and reported."""
+    """A run that can be ranked, looked at and reported."""
 
     def leaderboard(self, **options: Any) -> RankedBoard:
         """Rank the methods; options as `lmmscore.rank` takes them."""
@@ -175,7 +175,7 @@ def _figure(label: str, score: str, path: Path | None) -> str:
 
 
 def _become(kind: type[Value], value: Any, **changes: Any) -> Value:
-    """Return a value of a class that only adds methods, with the same fields."""
+    """Return the value as an instance of a subclass, with changes to its fields."""
     own = {each.name: getattr(value, each.name) for each in fields(value)}
     return kind(**{**own, **changes})
 
@@ -198,7 +198,7 @@ def rank(scores: pd.DataFrame | PathLike, **options: Any) -> RankedBoard:
 def read_ratings(*paths: PathLike, **columns: str) -> pd.DataFrame:
     """Return human ratings as one tidy table: item, method, rater, factor, score.
 
-    `columns` names columns that are called otherwise: `item="image"`, `rater="who"`.
+    `columns` gives the names of columns that differ: `item="image"`, `rater="who"`.
     """
     return read_rating_files([str(path) for path in paths], Columns(**columns)).table
 
@@ -215,11 +215,11 @@ def agree(
     `factors`, `scales`, `scale`, `weights`, `resamples`, `seed`, as
     `lmmscore.agreement.agree` describes them.
     """
-    named = _named_judges(judges)
-    opened = {name: _opened(judge) for name, judge in named.items()}
-    known = _recorded_settings(named.values())
+    opened = {name: _opened(judge) for name, judge in _named_judges(judges).items()}
+    tables = {name: one.scores() if isinstance(one, Run) else one for name, one in opened.items()}
+    known = _recorded_settings([one for one in opened.values() if isinstance(one, Run)])
     table = ratings if isinstance(ratings, pd.DataFrame) else read_ratings(*_listed(ratings))
-    found = compare_with_people(opened, table, **{**known, **options})
+    found = compare_with_people(tables, table, **{**known, **options})
     return _become(JudgeAgreement, found)
 
 
@@ -250,24 +250,15 @@ def _name_of(judge: JudgeScores) -> str:
     return "" if isinstance(judge, pd.DataFrame) else Path(judge).resolve().stem
 
 
-def _run_of(judge: JudgeScores) -> Run | None:
-    if isinstance(judge, Run):
+def _opened(judge: JudgeScores) -> Run | pd.DataFrame:
+    if isinstance(judge, Run | pd.DataFrame):
         return judge
-    if isinstance(judge, pd.DataFrame) or not Path(judge).is_dir():
-        return None
-    return open_folder(judge)
+    path = Path(judge)
+    return open_folder(path) if path.is_dir() else read_scores(path)
 
 
-def _opened(judge: JudgeScores) -> pd.DataFrame:
-    run = _run_of(judge)
-    if run is not None:
-        return run.scores()
-    return judge if isinstance(judge, pd.DataFrame) else read_scores(Path(str(judge)))
-
-
-def _recorded_settings(judges: Any) -> dict[str, Any]:
-    """Return the scales and weights that the runs among the judges have on record."""
-    runs = [run for run in map(_run_of, judges) if run is not None]
+def _recorded_settings(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the scales and weights that runs have on record."""
     if not runs:
         return {}
 

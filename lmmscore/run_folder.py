@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,12 +26,15 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, Protocol, Unit, with_numbers
+from lmmscore.plan import Order, Place, Plan, Protocol, Unit, with_numbers
 from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import (
+    EXPECTED,
+    SCORE_COLUMNS,
     Comparison,
+    frame_of,
     read_comparisons,
     read_scores,
     slips,
@@ -52,17 +55,17 @@ FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
 NO_READER = "none"
-"""What stands for the reader where nobody is asked about replies that cannot be read."""
+"""Stands for the reader where nobody is asked about replies that cannot be read."""
 
 TRANSCRIPTS = "transcripts"
-"""The judge of a run that was made of transcripts: each has its own words, and no dialog."""
+"""The judge of a run made of transcripts: each has its own words, and no dialog."""
 
 OWN_PICTURES = "dialogs"
 """The folder in a run that keeps the pictures its dialogs show of their own."""
 
 
 class _Record(BaseModel):
-    # A later version may add keys; what is known of a file must not depend on what is not.
+    # A later version may add keys, which an older reader ignores.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
@@ -100,7 +103,7 @@ class FactorRecord(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a run rests on beside its plan: who judges, and what they get to see."""
+    """What a run rests on besides its plan: who judges, and how pictures are sent."""
 
     judge: Asker
     recipe: Recipe
@@ -187,7 +190,7 @@ class Manifest(_Record):
 
     @classmethod
     def of(cls, plan: Plan, out: Path, known: Circumstances) -> Manifest:
-        """Return what run.yaml says before the first question."""
+        """Return run.yaml as it is before the first question."""
         reader = known.reader
         return cls(
             format=FORMAT,
@@ -229,6 +232,16 @@ class Manifest(_Record):
         return Recipe.parse(self.image_recipe)
 
     @property
+    def has_expected(self) -> bool:
+        """Whether the judge was asked for the probabilities of its words."""
+        return bool(self.parameters.get("logprobs"))
+
+    @property
+    def score_columns(self) -> list[str]:
+        """The columns of scores.csv."""
+        return [*SCORE_COLUMNS, EXPECTED] if self.has_expected else [*SCORE_COLUMNS]
+
+    @property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog; None where it has none."""
         shares = {factor.key: factor.weight or 0.0 for factor in self.factors}
@@ -237,7 +250,7 @@ class Manifest(_Record):
     def scales(self, weights: Mapping[str, float] | None = None) -> dict[str, tuple[float, float]]:
         """Return the lowest and highest score of each factor and of the overall.
 
-        `weights` are those by which the overall is derived anew.
+        `weights` are those by which the overall is derived again.
         """
         ends = {factor.key: factor.ends for factor in self.factors}
         if self.overall_scale and weights is None:
@@ -248,7 +261,7 @@ class Manifest(_Record):
 
 
 def _what_was_judged(plan: Plan, out: Path) -> dict[str, Any]:
-    """Return what run.yaml says of the benchmark and of the order in which edits are shown."""
+    """Return the keys of run.yaml about the benchmark and the order of the edits."""
     benchmark = plan.benchmark
     return {
         "benchmark": benchmark.name,
@@ -271,7 +284,7 @@ def _what_was_judged(plan: Plan, out: Path) -> dict[str, Any]:
 
 
 def _what_was_said(protocol: Protocol) -> dict[str, Any]:
-    """Return what run.yaml says of the protocol: its words, its factors and its rule."""
+    """Return the keys of run.yaml about the protocol: its words, its factors and its rule."""
     dialogs, suite = protocol.dialogs, protocol.suite
     factors = [factor for dialog in dialogs for factor in dialog.factors]
     return {
@@ -295,7 +308,7 @@ def _what_was_said(protocol: Protocol) -> dict[str, Any]:
 def _with_overall(
     ends: dict[str, tuple[float, float]], shares: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
-    """Add the ends of the overall, where those of all factors that weigh something are known."""
+    """Add the ends of the overall, where those of all factors with a weight are known."""
     low = high = total = 0.0
     for key, share in shares.items():
         if not share:
@@ -310,7 +323,7 @@ def _with_overall(
     if not total:
         return ends
 
-    # Means of any kind lie between those of the lowest and of the highest scores.
+    # A mean of any kind lies between the means of the lowest and of the highest scores.
     return {**ends, OVERALL: (low / total, high / total)}
 
 
@@ -335,8 +348,7 @@ def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
 
 
 def _within(name: str) -> str:
-    """Return a file's name as it may lead into the benchmark;
-    one that leads out keeps its last part."""
+    """Return a file's name if it stays inside the benchmark, else only its last part."""
     path = PurePosixPath(name.replace("\\", "/"))
     leads_out = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)
     return path.name if leads_out else name
@@ -345,12 +357,12 @@ def _within(name: str) -> str:
 FileName = Annotated[str, AfterValidator(_within)]
 """A picture's file, relative to the root of the benchmark.
 
-A run that was received leads nowhere else.
+A run received from others must not point outside of it.
 """
 
 
 class ExchangeRecord(_Record):
-    """One exchange of a session: its place in the dialog, and what the ledger knows it by."""
+    """One exchange of a session: its place in the dialog, and its key in the ledger."""
 
     turn: str
     position: int | None = None
@@ -359,7 +371,7 @@ class ExchangeRecord(_Record):
     images: list[tuple[str, FileName]] = []
     """Kind and file of every picture shown, the file relative to the root of the benchmark."""
     aside: bool = False
-    """Whether it was put to the reader, outside the conversation."""
+    """Whether it went to the reader, outside the conversation."""
 
     @classmethod
     def of(cls, exchange: Exchange, root: Path) -> ExchangeRecord:
@@ -403,12 +415,22 @@ class SessionRecord(_Record):
     images: dict[str, FileName] = {}
     usage: dict[str, float | None] = {}
 
+    @property
+    def place(self) -> Place:
+        """Where in the run it belongs."""
+        return self.task, self.item, self.repeat
+
+    @property
+    def key(self) -> tuple[Place, tuple[str, ...]]:
+        """What identifies its unit: the members of a suite share it."""
+        return self.place, tuple(self.order)
+
     @classmethod
     def of(cls, played: Played, root: Path) -> SessionRecord:
         """Return the record of a session that was played."""
         session, done = played.session, played.done
         errors = [(at, show(exact), show(stated)) for at, exact, stated in slips(played)]
-        # What comes from our own types is not validated: it would be half the time of writing it.
+        # Not validated, as it comes from our own types: that would be half the time of writing it.
         return cls.model_construct(
             item=session.item.id,
             task=session.item.task,
@@ -432,21 +454,29 @@ class SessionRecord(_Record):
         )
 
 
+def pictures_shown(
+    record: SessionRecord, ledger: Ledger
+) -> Iterator[tuple[ExchangeRecord, str, str, str]]:
+    """Yield every picture of a session: its exchange, kind, file and the digest on record."""
+    for exchange in record.exchanges:
+        digests = ledger.pictures(exchange.key) if exchange.images else []
+        # A received ledger may list fewer pictures than the session says it showed.
+        for (kind, name), digest in zip(exchange.images, digests, strict=False):
+            yield exchange, kind, name, digest
+
+
 def shown_digests(records: Iterable[SessionRecord], ledger: Ledger) -> dict[str, set[str]]:
     """Return what the judge was shown: the digests on record for each picture's file."""
     found: dict[str, set[str]] = {}
     for record in records:
-        for exchange in record.exchanges:
-            digests = ledger.pictures(exchange.key) if exchange.images else []
-            # A received ledger may list fewer pictures than the session says it showed.
-            for (_, name), digest in zip(exchange.images, digests, strict=False):
-                found.setdefault(name, set()).add(digest)
+        for _, _, name, digest in pictures_shown(record, ledger):
+            found.setdefault(name, set()).add(digest)
 
     return found
 
 
 def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
-    """Return tokens and price, those of recalled answers included; None where nobody counted."""
+    """Return tokens and price, recalled answers included; None where they were not counted."""
     totals: dict[str, float | None] = dict.fromkeys(
         ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "cost_usd")
     )
@@ -467,7 +497,7 @@ def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
 
 
 def _relative(path: Path, root: Path) -> str:
-    # A picture outside the root is known by its name alone: a run holds no absolute path.
+    # A picture outside the root keeps only its name: a run holds no absolute path.
     name, folder = path.as_posix(), root.as_posix().rstrip("/") + "/"
     return name[len(folder) :] if name.startswith(folder) else path.name
 
@@ -490,7 +520,7 @@ _REBUILT = f"if the file is damaged, remove it: {_WRITTEN_AGAIN} from the ledger
 
 
 class _NothingJudged(FileProblem):
-    """A run of which there is nothing to rank yet."""
+    """A run with nothing to rank yet."""
 
     def __init__(self, run: Run) -> None:
         nothing = "no session was finished; " if run.manifest.state == "running" else ""
@@ -531,7 +561,7 @@ class Run:
 
     @cached_property
     def protocol(self) -> Protocol:
-        """What was played, with the pictures of the dialogs' own that are kept with the run."""
+        """What was played, with the dialogs' own pictures as kept with the run."""
         recorded = self.manifest.protocol
         return replace(recorded, played=recorded.played.kept_in(self.path / OWN_PICTURES))
 
@@ -565,7 +595,7 @@ class Run:
 
     @contextlib.contextmanager
     def _whole_lines(self, name: str) -> Iterator[Path]:
-        """Yield a table; of one that is being written, or was, a copy up to its last whole line."""
+        """Yield a table; if unfinished, a copy of it up to the last complete line."""
         path = self.path / name
         if path.is_file():
             yield path
@@ -613,10 +643,10 @@ class Run:
         return with_numbers(whole, asked)
 
     def _cut_off_units(self) -> Iterable[Unit]:
-        """Return the plan of a run that was killed, or is still going on: only one that ends
-        itself writes down what it did not reach.
+        """Return the plan of a run that was killed or is still going on.
 
-        Nothing where the benchmark is not here any more: nobody knows what was planned.
+        Only a run that ends in order writes down what it did not reach. Empty where the
+        benchmark has gone, as the plan is not known then.
         """
         if self.manifest.state != "running":
             return ()
@@ -626,7 +656,7 @@ class Run:
             return ()
 
     def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add what was planned and not reached, as a run that was stopped in time does itself."""
+        """Add what was planned and not reached, as a run that is stopped does itself."""
         import pandas as pd
 
         columns = [table[name] for name in ("task", "item", "repeat", "method")]
@@ -641,11 +671,7 @@ class Run:
         if not rows:
             return table
 
-        added = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=table.columns)
-        added["outcome"] = added["outcome"].map(str)
-        for name in ("score", "repeat", "position"):
-            added[name] = added[name].astype(table[name].dtype)
-
+        added = frame_of(rows).reindex(columns=table.columns)
         return pd.concat([table, added], ignore_index=True)
 
     def progress(self) -> str:
@@ -666,7 +692,7 @@ class Run:
             planned = counted(manifest.planned, "session was", "sessions were")
             return f"{manifest.judged} of {planned} judged"
 
-        # What the run said when it stopped goes on with what to do, which is said here anyway.
+        # The rest of the reason says what to do, which the caller says anyway.
         reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
         return f"no session was finished ({reason})"
 
@@ -708,7 +734,7 @@ class Run:
         return "pairs.csv" if self.is_of_pairs else "scores.csv"
 
     def comparisons(self) -> list[Comparison]:
-        """Return every pair compared, in the order of the plan; last what was not reached.
+        """Return every comparison in the order of the plan, those not reached at the end.
 
         Raises where nothing is compared yet.
         """
@@ -720,7 +746,7 @@ class Run:
         return [*rows, *map(unjudged_pair, unjudged)]
 
     def records(self) -> Iterator[SessionRecord]:
-        """Yield what is known of each session, in the order of the plan."""
+        """Yield the record of each session, in the order of the plan."""
         path = self.path / "sessions.jsonl"
         if not path.is_file() and not self.finished:
             path = self.path / "sessions.jsonl.part"
@@ -738,7 +764,7 @@ class Run:
                         f"{path}, line {number}: not the record of a session; {_WRITTEN_AGAIN}"
                     ) from error
 
-                found.add((record.task, record.item, record.repeat, *record.order))
+                found.add(record.key)
                 yield record
 
         judged = self.manifest.judged
@@ -748,18 +774,14 @@ class Run:
             )
 
     def intact_records(self) -> Iterator[SessionRecord]:
-        """Yield the records that can be read; what a damaged file has lost,
-        its ledger still knows."""
+        """Yield the records up to the first damaged one; the ledger still has the rest."""
         records = self.records()
         with contextlib.suppress(FileProblem):
             yield from records
 
-    def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
-        """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
-        return {
-            (record.task, record.item, record.repeat): tuple(record.order)
-            for record in self.intact_records()
-        }
+    def orders(self) -> dict[Place, tuple[str, ...]]:
+        """Return how the edits were shown, as far as it is on record."""
+        return dict(record.key for record in self.intact_records())
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
@@ -767,10 +789,9 @@ class Run:
         return tuple(dict.fromkeys(restore(cell) for cell in cells))
 
     def score_rows(self) -> Iterator[dict[str, str]]:
-        """Yield the rows of scores.csv as they are written; none where there is no file yet.
+        """Yield the rows of scores.csv, or of pairs.csv, as written; none where there is no file.
 
         Damaged rows are left out: their scores follow from the ledger.
-        Of a run that compares pairs: those of pairs.csv.
         """
         path = self.path / self.results_file
         if not path.is_file():
@@ -814,7 +835,7 @@ class Run:
 
 
 def _is_text(cells: Iterable[str]) -> bool:
-    """Tell whether all that was read was UTF-8: what was not stands there as half surrogates."""
+    """Tell whether all of it was UTF-8; other bytes were decoded as lone surrogates."""
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
@@ -836,8 +857,7 @@ def open_run(path: str | Path) -> Run:
 
 
 def recorded_run(judge: str) -> Run | None:
-    """Return the run that a judge called `replay:PATH` answers from,
-    where PATH is a run's folder."""
+    """Return the run that the judge `replay:PATH` answers from, where PATH is a run's folder."""
     if not judge.startswith("replay:"):
         return None
 
@@ -849,8 +869,8 @@ def recorded_run(judge: str) -> Run | None:
 
 
 _LOCK_NAME = ".lock"
-"""Hidden, and there only while a run is being written (or after one was killed,
-which holds nothing up)."""
+"""Hidden, and there only while a run is being written, or after one was killed, which blocks
+nothing."""
 
 _HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
 
@@ -905,8 +925,7 @@ class RunLock:
         return False
 
     def _take(self, folder: Path) -> int:
-        """Return the locked file; -1 where its holder removed it meanwhile,
-        so that it protects nothing any more."""
+        """Return the locked file; -1 where its holder has removed it meanwhile."""
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             _lock(fd)
@@ -921,8 +940,7 @@ class RunLock:
                     "ended, or give this one another --out"
                 ) from None
 
-            # Some network file systems know no locks. A run there is as safe as its user is
-            # careful.
+            # Some network file systems have no locks: there, it is up to the user.
             current = True
 
         if current:
@@ -937,7 +955,7 @@ class RunLock:
         return ""
 
     def close(self) -> None:
-        """Let others write the folder. Leaves no file behind."""
+        """Release the folder. Leaves no file behind."""
         if self._fd < 0:
             return
 

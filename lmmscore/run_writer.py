@@ -22,21 +22,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import orjson
 
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LmmscoreError, counted
+from lmmscore.errors import FileProblem, LmmscoreError, counted, listed
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import (
-    EXPECTED,
-    SCORE_COLUMNS,
     Comparison,
     Result,
     as_cells,
@@ -45,16 +43,15 @@ from lmmscore.scores import (
     unjudged_pair,
     unjudged_scores,
 )
-from lmmscore.session import Played
 from lmmscore.tables import restore
 from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
-# What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
+# A cache of what was derived from a unit's replies.
 #
-# Never a second truth: what is kept counts only while the replies in the ledger, the pictures'
-# files, what was planned and the code that reads are all as they were. The file may be deleted at
-# any time.
+# It is never a second source of truth: an entry holds only while the replies in the ledger, the
+# pictures' files, the plan and the code that reads replies are unchanged. The file may be deleted
+# at any time.
 # --------------------------------------------------------------------------------------------------
 
 NAME = ".readings.sqlite"
@@ -89,23 +86,23 @@ class Derived:
 
 
 class Readings:
-    """The readings of a run. Whatever is wrong with the file, the run does without."""
+    """The cached readings of a run. If anything is wrong with the file, the run does without."""
 
     def __init__(self, folder: Path, protocol: Protocol, asker: str, root: Path) -> None:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
-        self._pending: list[tuple[str, ...]] = []
-        # A file that is no database is removed at the first try.
+        self._uncommitted = 0
+        # The first attempt removes a file that is not a database.
         self._connection = self._open() or self._open()
         self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
-        """Return the file opened, or None after removing what cannot be used."""
+        """Open the file; return None after removing one that cannot be used."""
         connection = None
         try:
-            connection = sqlite3.connect(self._path, isolation_level=None)
-            # It can be made again at any time: nothing is worth waiting for the disk.
+            connection = sqlite3.connect(self._path)
+            # It can be rebuilt at any time, so there is no need to wait for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
         except sqlite3.Error:
@@ -120,7 +117,7 @@ class Readings:
         return connection
 
     def find(self, unit: Unit, ledger: Ledger) -> Derived | None:
-        """Return what is kept of a unit where it still holds, else None."""
+        """Return what was derived from a unit if it still holds, else None."""
         if self._is_new:
             return None
 
@@ -138,7 +135,7 @@ class Readings:
         return Derived(**orjson.loads(derived))
 
     def get(self, unit: Unit) -> Derived:
-        """Return what is kept of a unit that was found to hold before."""
+        """Return what was derived from a unit that `find` has found before."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
         return Derived(**orjson.loads(row[0]))
@@ -152,53 +149,46 @@ class Readings:
 
         keys = orjson.dumps(list(replies)).decode()
         row = (name, conditions, keys, digest_of(replies), orjson.dumps(derived).decode())
-        self._pending.append(row)
-        if len(self._pending) == COMMITTED_AT_ONCE:
-            self._write()
+        with self._doing_without() as connection:
+            connection.execute("INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)", row)
+            self._uncommitted += 1
+            if self._uncommitted == COMMITTED_AT_ONCE:
+                connection.commit()
+                self._uncommitted = 0
 
     def close(self) -> None:
-        """Write what is pending."""
-        self._write()
+        """Commit what was kept, and close the file."""
         if self._connection is not None:
-            self._connection.close()
+            with self._doing_without() as connection:
+                connection.commit()
+                connection.close()
+
             self._connection = None
-
-    def _write(self) -> None:
-        if self._connection is None:
-            return
-
-        with self._doing_without():
-            sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
-            self._connection.execute("BEGIN")
-            self._connection.executemany(sql, self._pending)
-            self._connection.execute("COMMIT")
-
-        self._pending.clear()
 
     def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
         """Return the first row of a query; None where there is none, or no file."""
         row: tuple[str, ...] | None = None
         if self._connection is not None:
-            with self._doing_without():
-                row = self._connection.execute(sql, values).fetchone()
+            with self._doing_without() as connection:
+                row = connection.execute(sql, values).fetchone()
         return row
 
     @contextlib.contextmanager
-    def _doing_without(self) -> Iterator[None]:
-        """Close the file at its first error; from then on nothing is found and nothing is kept."""
+    def _doing_without(self) -> Iterator[sqlite3.Connection]:
+        """Give up the file at its first error; from then on nothing is found or kept."""
+        assert self._connection is not None
         try:
-            yield
+            yield self._connection
         except sqlite3.Error:
-            assert self._connection is not None
             self._connection.close()
             self._connection = None
 
     def _conditions(self, unit: Unit, name: str) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
-        A picture is taken to be the same while its file was not touched: besides size and time of
-        modification, which archives and `cp -p` carry over, the time of its last change of any kind
-        counts, which nobody can set.
+        A picture counts as unchanged while its file was not touched. Size and time of modification
+        do not suffice, as archives and `cp -p` preserve them: the time of the last change of any
+        kind, which cannot be set, must be the same too.
         """
         item = unit.item
         try:
@@ -208,23 +198,24 @@ class Readings:
             return None
 
         about = [item.task, item.instruction, dict(item.fields)]
-        return _digest([self._context, name, unit.shown, about, files])
+        return _digest([self._context, name, about, files])
 
     def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
 
 
 def _name(unit: Unit) -> str:
-    return json.dumps([unit.item.id, unit.repeat, unit.methods])
+    # With the order: a pair that is shown in both is two units of the same methods.
+    return json.dumps([unit.item.id, unit.repeat, unit.methods, unit.shown])
 
 
 def _digest(parts: Iterable[object]) -> str:
-    # Not JSON: the name of a picture's file may hold what is no Unicode, which repr spells out.
+    # Not JSON: a file's name may not be valid Unicode, which repr escapes.
     return hashlib.sha256(repr(list(parts)).encode()).hexdigest()
 
 
 def _described(protocol: Protocol) -> list[object]:
-    """Return all of a protocol that a reading depends on, the pictures of its own included."""
+    """Return everything in a protocol that a reading depends on, its own pictures included."""
     dialogs = [dialog.model_dump(mode="json") for dialog in protocol.dialogs]
     suite = protocol.suite.model_dump(mode="json") if protocol.suite else None
     own = [_stamp(dialog.file(name)) for dialog in protocol.dialogs for name in dialog.files]
@@ -242,7 +233,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def reader_version() -> str:
     """Return a digest of the code that leads sessions and reads replies.
 
-    Of the code, not of a version's number: whoever edits a parser wants to see the new scores.
+    Not of the version number: whoever edits a parser wants to see the new scores.
     """
     package = Path(__file__).parent
     digest = hashlib.sha256()
@@ -272,7 +263,7 @@ _IDENTITY = {
     "pairs": "--pairs",
     "image_recipe": "pictures as sent (--max-side, --image-format)",
 }
-"""What gives the scores of a folder their meaning, and what it is called in messages."""
+"""The settings that give a folder's scores their meaning, with their names in messages."""
 
 _TABLES = (
     "leaderboard.md",
@@ -284,7 +275,7 @@ _TABLES = (
 """What other commands derive from scores.csv."""
 
 FLUSH_S = 0.2
-"""How old what others see of a run that is going on may be."""
+"""How far behind the files of a run in progress may be."""
 
 
 class RunWriter:
@@ -292,7 +283,6 @@ class RunWriter:
 
     def __init__(self, path: Path, manifest: Manifest, plan: Plan, ledger_path: Path) -> None:
         self.path = path
-        self.unscored = 0
         self._manifest = manifest
         self._plan = plan
         self._ledger_path = ledger_path
@@ -300,12 +290,19 @@ class RunWriter:
         self._taken: set[tuple[Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
+        """Whether a judge was asked, so that there is something new."""
         self._says_running = False
         self._flushed_at = 0.0
         self._readings: Readings | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
-        """Units on their way, in the order of the plan, and whether they were derived before."""
+        """Units under way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
+        self._parts: dict[str, _Part] = {}
+        """The derived files, by name."""
+        self._table = "pairs.csv" if plan.protocol.covers_pairs else "scores.csv"
+        """The file that holds what was judged."""
+        self._known_items: set[str] = set()
+        """The items the folder was asked for before, as far as they are on record."""
         if path.is_file():
             raise FileProblem(f"{path}: is a file; name a folder for the run with --out")
 
@@ -314,9 +311,13 @@ class RunWriter:
             self._lock = RunLock(path)
 
         try:
-            self._earlier = _Earlier.of(path)
+            self._earlier = Run(path) if (path / "run.yaml").is_file() else None
+            """The run that the folder holds already."""
             if self._earlier is not None:
-                self._earlier.refuse_another_question(manifest, plan)
+                _refuse_another_question(self._earlier, manifest)
+                self._known_items.update(self._earlier.item_ids())
+                _refuse_subset(self._earlier, self._known_items, plan)
+                _refuse_other_companions(self._earlier, plan)
 
             self._open()
         except BaseException:
@@ -325,42 +326,21 @@ class RunWriter:
 
     def _open(self) -> None:
         with _writing(self.path):
-            self._scores = self._part("scores.csv")
-            self._sessions = self._part("sessions.jsonl")
-            self._rows = csv.writer(self._scores, lineterminator="\n")
-            self._rows.writerow(self._columns)
-            self._pairs: _Part | None = None
+            for name in ("scores.csv", "sessions.jsonl"):
+                self._parts[name] = _Part(self.path / name)
+
+            self._parts["scores.csv"].rows.writerow(self._manifest.score_columns)
             if self._plan.protocol.covers_pairs:
-                self._pairs = self._part("pairs.csv")
-                csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
-
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        return (*SCORE_COLUMNS, EXPECTED) if self._has_expected else SCORE_COLUMNS
-
-    @property
-    def _has_expected(self) -> bool:
-        return bool(self._manifest.parameters.get("logprobs"))
-
-    def _cells(self, row: Score) -> list[object]:
-        return as_cells(row, expected=self._has_expected)
+                self._parts["pairs.csv"] = _Part(self.path / "pairs.csv")
+                self._parts["pairs.csv"].rows.writerow(header(self._dialog))
 
     @property
     def _dialog(self) -> Dialog:
         return self._plan.protocol.dialogs[0]
 
-    def _part(self, name: str) -> _Part:
-        return _Part((self.path / f"{name}.part").open("w", encoding="utf-8", newline=""))
-
-    def _keep_pictures(self) -> None:
-        """Keep the pictures that dialogs show of their own:
-        the run is replayed without the dialogs' files."""
-        for dialog in self._plan.protocol.dialogs:
-            for name in dialog.files:
-                kept = self.path / OWN_PICTURES / dialog.name / name
-                if kept != dialog.file(name):
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(dialog.file(name), kept)
+    @property
+    def _before(self) -> Manifest | None:
+        return self._earlier.manifest if self._earlier else None
 
     def begin(self) -> None:
         """Write run.yaml, so that even a run that is killed says what it was.
@@ -372,14 +352,25 @@ class RunWriter:
         if self._before is None or self._before.state != "finished":
             self._say_running()
 
+    def _keep_pictures(self) -> None:
+        """Copy the pictures that dialogs show of their own: a replay has only the run's folder."""
+        for dialog in self._plan.protocol.dialogs:
+            for name in dialog.files:
+                kept = self.path / OWN_PICTURES / dialog.name / name
+                if kept != dialog.file(name):
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(dialog.file(name), kept)
+
     def _say_running(self) -> None:
-        """Say that what the folder holds is about to change, before it does."""
+        """Mark the run as running before what the folder holds changes."""
         if self._says_running:
             return
 
         self._says_running = True
         with _writing(self.path):
-            self._remove_tables()
+            # A table of an earlier state must not stand beside newer scores.
+            for name in _TABLES:
+                (self.path / name).unlink(missing_ok=True)
 
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         before = self._before
@@ -390,17 +381,14 @@ class RunWriter:
             judged=before.judged if before else 0,
         )
 
-    def _remove_tables(self) -> None:
-        """No table of an earlier state stands beside the scores of another."""
-        for name in _TABLES:
-            (self.path / name).unlink(missing_ok=True)
+    # Results, as they come.
 
     def unknown(
         self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
     ) -> Iterator[Unit]:
         """Yield the units that have to be played; the others are taken as they were derived before.
 
-        `known` is told of those, with the number of their exchanges. The order is the plan's.
+        `known` is called for those, with the number of their exchanges. The order is the plan's.
         """
         self._readings = Readings(
             self.path,
@@ -417,26 +405,23 @@ class RunWriter:
 
             known(unit, reading.exchanges)
             if self._queue:
-                # Asked for again when its turn comes: a long plan is not held in memory.
+                # Looked up again when its turn comes, so that a long plan does not fill the memory.
                 self._queue.append((unit, True))
             else:
                 self._take_derived(unit, reading)
 
     def take(self, result: Result) -> None:
         """Append a result; called in the order of the plan."""
-        # Units that were given up on the way have no result.
+        # Units that were abandoned have no result.
         while self._queue and self._take_next() is not result.unit:
             pass
-        self._take_played(result)
-        self._take_known()
 
-    def _take_known(self) -> None:
-        """Append what was derived before, up to the first unit that is being played."""
+        self._take_played(result)
         while self._queue and self._queue[0][1]:
             self._take_next()
 
     def _take_next(self) -> Unit:
-        """Go on to the next unit of the plan; append what is known of it."""
+        """Move on to the next unit of the plan; append it if it was derived before."""
         unit, known = self._queue.popleft()
         if known and self._readings is not None:
             self._take_derived(unit, self._readings.get(unit))
@@ -444,86 +429,76 @@ class RunWriter:
 
     def _take_derived(self, unit: Unit, derived: Derived) -> None:
         with _writing(self.path):
-            for file, name in self._derived():
-                file.copy(derived.tables.get(name, ""))
+            for name, part in self._parts.items():
+                part.file.write(derived.tables.get(name, ""))
 
         self._taken.add(unit.key)
         self._counts.update(derived.counts)
-        self.unscored += derived.counts["unscored"]
-        for model, fingerprint in derived.models:
-            self._fingerprints.setdefault(model, {})[fingerprint] = None
-
-    def _keep_reading(self, result: Result, slips: int) -> None:
-        """Keep what was derived, where all was well: there is nothing to say of it another time."""
-        if self._readings is None or not _all_was_well(result):
-            return
-
-        replies: dict[str, Reply] = {}
-        models: dict[tuple[str, str], None] = {}
-        for played in result.played:
-            for exchange in played.exchanges:
-                reply = exchange.reply
-                replies[exchange.key] = reply
-                if reply.model:
-                    models[reply.model, reply.fingerprint] = None
-
-        tables = {name: file.said for file, name in self._derived()}
-        counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
-        derived = Derived(tables, counts, list(models), len(replies))
-        self._readings.keep(result.unit, replies, derived)
+        self._note_models(derived.models)
 
     def _take_played(self, result: Result) -> None:
-        slips = self._counts["slips"]
         if any(not exchange.recalled for each in result.played for exchange in each.exchanges):
+            self._asked = True
             self._say_running()
 
-        for file, _ in self._derived():
-            file.said = ""
+        for part in self._parts.values():
+            part.said = ""
 
+        records = [SessionRecord.of(each, self._plan.benchmark.root) for each in result.played]
         with _writing(self.path):
-            self._rows.writerows(self._cells(row) for row in result.scores)
+            self._write_scores(result.scores)
             if result.comparison is not None:
                 self._write_pair(result.comparison)
 
-            for played in result.played:
-                self._take_session(played)
+            for record in records:
+                self._write_session(record)
 
             self._flush_if_due()
 
+        counts = {
+            "judged": int(bool(result.unit.shown)),
+            "unscored": _unscored(result),
+            "slips": sum(len(record.slips) for record in records),
+        }
         self._taken.add(result.unit.key)
-        self._counts["judged"] += bool(result.unit.shown)
-        self._counts["repairs"] += sum(played.repairs for played in result.played)
-        self.unscored += _unscored(result)
-        self._keep_reading(result, self._counts["slips"] - slips)
+        self._counts.update(counts)
+        # From the sessions: the ledger may be shared, and holds the anchors too.
+        models = _models_of(result)
+        self._note_models(models)
+        if self._readings is not None and _all_was_well(result):
+            replies = {e.key: e.reply for each in result.played for e in each.exchanges}
+            tables = {name: part.said for name, part in self._parts.items()}
+            self._readings.keep(result.unit, replies, Derived(tables, counts, models, len(replies)))
+
+    def _note_models(self, models: Iterable[tuple[str, str]]) -> None:
+        for model, fingerprint in models:
+            self._fingerprints.setdefault(model, {})[fingerprint] = None
 
     def _flush_if_due(self) -> None:
-        """Let whoever looks at a run that is going on see what there is."""
+        """Let others see the results of a run in progress."""
         now = time.monotonic()
-        if now - self._flushed_at < FLUSH_S:
-            return
-        self._flushed_at = now
-        for file, _ in self._derived():
-            file.flush()
+        if now - self._flushed_at >= FLUSH_S:
+            self._flushed_at = now
+            self._flush()
+
+    def _flush(self) -> None:
+        for part in self._parts.values():
+            part.file.flush()
+
+    def _write_scores(self, scores: Iterable[Score]) -> None:
+        expected = self._manifest.has_expected
+        rows = (as_cells(score, expected=expected) for score in scores)
+        self._parts["scores.csv"].rows.writerows(rows)
 
     def _write_pair(self, row: Comparison) -> None:
-        assert self._pairs is not None, "only runs that compare pairs have comparisons"
-        cells = comparison_cells(row, self._dialog.factors)
-        csv.writer(self._pairs, lineterminator="\n").writerow(cells)
+        self._parts["pairs.csv"].rows.writerow(comparison_cells(row, self._dialog.factors))
 
-    def _take_session(self, played: Played) -> None:
-        record = SessionRecord.of(played, self._plan.benchmark.root)
-        self._counts["slips"] += len(record.slips)
+    def _write_session(self, record: SessionRecord) -> None:
+        self._counts["repairs"] += record.repairs
         self._counts["helped"] += record.helped
-        self._write_line(record)
-        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
-        for exchange in played.exchanges:
-            reply = exchange.reply
-            self._asked = self._asked or not exchange.recalled
-            if reply.model:
-                self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
+        self._parts["sessions.jsonl"].write(f"{record.model_dump_json()}\n")
 
-    def _write_line(self, record: SessionRecord) -> None:
-        self._sessions.write(f"{record.model_dump_json()}\n")
+    # The end of a run.
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
@@ -532,7 +507,7 @@ class RunWriter:
 
         missed = [unit for unit in self._plan if unit.key not in self._taken]
         with _writing(self.path):
-            older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
+            older = self._add_older_results()
             for unit in missed:
                 self._add_unjudged(unit, older)
 
@@ -542,7 +517,7 @@ class RunWriter:
             # Stopped while it derived again what was judged before: all of it is still here.
             state = "finished"
 
-        if self._is_changed() or state != "finished":
+        if state != "finished" or not self._is_as_before(self._table):
             self._say_running()
 
         with _writing(self.path):
@@ -552,7 +527,7 @@ class RunWriter:
             state=state,
             waiting=waiting,
             models=list(self._fingerprints) or (self._before.models if self._before else []),
-            unscored=self.unscored,
+            unscored=self._counts["unscored"],
             slips=self._counts["slips"],
             repairs=self._counts["repairs"],
             helped=self._counts["helped"],
@@ -560,6 +535,59 @@ class RunWriter:
             **self._standing(state, missed, older, len(kept)),
         )
         return Run(self.path)
+
+    def _add_older_results(self) -> _Kept:
+        """Keep what an earlier run of this folder judged and this one did not judge again."""
+        kept = _Kept()
+        if self._earlier is None or self._is_as_before(*self._parts):
+            return kept
+
+        taken, columns = self._taken, header(self._dialog)
+        if not self._plan.protocol.covers_pairs:
+            taken = {(place, (method,)) for place, methods in taken for method in methods}
+            columns = self._manifest.score_columns
+
+        unscored = set()
+        for row in self._earlier.score_rows():
+            key = _key_of_row(row)
+            if key in taken or row["outcome"] == Outcome.UNJUDGED:
+                continue
+
+            kept.results.add(key)
+            self._parts[self._table].rows.writerow([row.get(column, "") for column in columns])
+            if row["outcome"] not in (Outcome.SCORED, Outcome.ABSENT):
+                unscored.add(key)
+
+        self._counts["unscored"] += len(unscored)
+        self._add_older_sessions(self._earlier, kept)
+        if kept.sessions:
+            earlier: dict[str, dict[str, None]] = {
+                name: {} for name in self._earlier.manifest.models
+            }
+            self._fingerprints = {**earlier, **self._fingerprints}
+
+        return kept
+
+    def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
+        """Keep the records of the sessions whose results stay."""
+        for record in run.intact_records():
+            edits = ((record.place, (method,)) for method in record.order)
+            if not kept.results.isdisjoint([record.key, *edits]):
+                kept.sessions.add(record.key)
+                self._counts["slips"] += len(record.slips)
+                self._write_session(record)
+
+    def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
+        if unit.is_pair:
+            if unit.key not in older.results:
+                self._write_pair(unjudged_pair(unit))
+
+            return
+
+        for method in unit.methods:
+            if (unit.place, (method,)) not in older.results:
+                dialogs = self._plan.protocol.dialogs
+                self._write_scores(unjudged_scores(unit.item, method, unit.repeat, dialogs))
 
     def _standing(
         self, state: str, missed: Sequence[Unit], older: _Kept, kept: int
@@ -572,7 +600,7 @@ class RunWriter:
         outside = sum(place not in places for place, _ in older.sessions)
         planned = self._plan.units + outside
         judged = self._counts["judged"] + kept + outside
-        # With what the folder held before it is more than the part that was asked for now.
+        # Together with earlier results it is more than the part asked for now.
         chosen = "" if outside else self._manifest.chosen
         cautions = [
             *self._unfinished(state, planned, judged, chosen),
@@ -587,87 +615,6 @@ class RunWriter:
             "caution": " ".join(filter(None, cautions)),
         }
 
-    @property
-    def _before(self) -> Manifest | None:
-        return self._earlier.manifest if self._earlier else None
-
-    def _finished_at(self, state: str) -> str:
-        """Deriving the tables again does not change when the judge answered."""
-        if self._before and self._before.finished and not self._asked and state == "finished":
-            return self._before.finished
-        return _now()
-
-    def _add_older_results(self) -> _Kept:
-        """Keep what an earlier run of this folder judged and this one did not judge again."""
-        kept = _Kept()
-        if self._earlier is None or self._is_unchanged():
-            return kept
-
-        judged_again = {(place, method) for place, methods in self._taken for method in methods}
-        for row in self._earlier.run.score_rows():
-            place = _place_of_row(row)
-            method = restore(row["method"])
-            if (place, method) in judged_again or row["outcome"] == Outcome.UNJUDGED:
-                continue
-
-            kept.edits.add((place, method))
-            self._rows.writerow([row.get(column, "") for column in self._columns])
-
-        self._add_older_sessions(self._earlier.run, kept)
-        return kept
-
-    def _add_older_pairs(self) -> _Kept:
-        """Keep the comparisons that an earlier run of this folder made
-        and this one did not make again."""
-        kept = _Kept()
-        if self._earlier is None or not (self.path / "pairs.csv").is_file():
-            return kept
-
-        for row in self._earlier.run.comparisons():
-            if row.key not in self._taken and row.outcome != Outcome.UNJUDGED:
-                kept.pairs.add(row.key)
-                self._write_pair(row)
-
-        self._add_older_sessions(self._earlier.run, kept)
-        return kept
-
-    def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
-        """Keep the records of the sessions whose results stay."""
-        for record in run.intact_records():
-            place, order = (record.task, record.item, record.repeat), tuple(record.order)
-            is_kept = (place, order) in kept.pairs or any(
-                (place, method) in kept.edits for method in order
-            )
-            if is_kept:
-                # The members of a suite share an order: together they are one unit.
-                kept.sessions.add((place, order))
-                self._counts["repairs"] += record.repairs
-                self._counts["helped"] += record.helped
-                self._counts["slips"] += len(record.slips)
-                self._write_line(record)
-
-    def _is_unchanged(self) -> bool:
-        """Tell whether what was judged now is, to the byte, what the folder held before."""
-        for file, name in self._derived():
-            file.flush()
-            before = self.path / name
-            if not before.is_file() or not filecmp.cmp(before, _part_of(before), shallow=False):
-                return False
-        return True
-
-    def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
-        if self._pairs is not None:
-            if unit.key not in older.pairs:
-                self._write_pair(unjudged_pair(unit))
-
-            return
-
-        for method in unit.methods:
-            if (unit.place, method) not in older.edits:
-                dialogs = self._plan.protocol.dialogs
-                rows = unjudged_scores(unit.item, method, unit.repeat, dialogs)
-                self._rows.writerows(self._cells(row) for row in rows)
-
     @staticmethod
     def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
         if state != "finished":
@@ -677,7 +624,7 @@ class RunWriter:
             yield f"A part of the benchmark: {chosen}."
 
     def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
-        """Say how many items still have scores from sessions about fewer methods."""
+        """Yield a caution where some items have scores from sessions with fewer methods."""
         before = self._before
         if before is None or self._plan.protocol.covers_edits:
             return
@@ -701,45 +648,29 @@ class RunWriter:
                 "methods: its scores compare less well with theirs."
             )
 
-    def _is_changed(self) -> bool:
-        """Tell whether the scores are other than those the folder holds."""
+    def _finished_at(self, state: str) -> str:
+        """Deriving the tables again does not change when the judge answered."""
+        if self._before and self._before.finished and not self._asked and state == "finished":
+            return self._before.finished
+        return _now()
+
+    def _is_as_before(self, *names: str) -> bool:
+        """Tell whether these files are, to the byte, what the folder held before."""
         with _writing(self.path):
-            for file, _ in self._derived():
-                file.flush()
-        scores = self.path / ("pairs.csv" if self._pairs is not None else "scores.csv")
-        return not scores.is_file() or not filecmp.cmp(scores, _part_of(scores), shallow=False)
+            self._flush()
+
+        parts = [self._parts[name] for name in names]
+        return all(
+            part.target.is_file() and filecmp.cmp(part.target, part.path, shallow=False)
+            for part in parts
+        )
 
     def _put_in_place(self) -> None:
         """Replace the derived files by the new ones."""
-        for file, _ in self._derived():
-            file.close()
-        for _, name in self._derived():
-            path = self.path / name
-            _part_of(path).replace(path)
-
-    def _derived(self) -> list[tuple[_Part, str]]:
-        derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
-        if self._pairs is not None:
-            derived.append((self._pairs, "pairs.csv"))
-        return derived
-
-    def close(self) -> None:
-        """Let go of the folder; what was not finished leaves no half-written table behind."""
-        if self._readings is not None:
-            self._readings.close()
-
-        for file, name in self._derived():
-            if file.closed:
-                continue
-
-            # A full disk complains once more when the last rows are flushed.
-            with contextlib.suppress(OSError):
-                file.close()
-
-            with contextlib.suppress(OSError):
-                _part_of(self.path / name).unlink()
-
-        self._lock.close()
+        for part in self._parts.values():
+            part.file.close()
+        for part in self._parts.values():
+            part.path.replace(part.target)
 
     def _write_manifest(self, **changes: Any) -> None:
         known = {
@@ -756,12 +687,12 @@ class RunWriter:
             part.replace(self.path / "run.yaml")
 
     def _extent(self) -> dict[str, Any]:
-        """Return what the folder was ever asked for, where that is more than this plan."""
-        if self._earlier is None or self._before is None:
+        """Return what the folder was asked for in all, where that may be more than this plan."""
+        if self._before is None:
             return {}
 
         before, now = self._before, self._manifest
-        items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        items = self._known_items | {item.id for item in self._plan.benchmark.items}
         whole = self._plan.numbers
         return {
             "methods": list(dict.fromkeys([*before.methods, *now.methods])),
@@ -778,165 +709,146 @@ class RunWriter:
             return None
         return relative_to_run(self._ledger_path, self.path)
 
+    def close(self) -> None:
+        """Release the folder; an unfinished run leaves no half-written table behind."""
+        if self._readings is not None:
+            self._readings.close()
+
+        for part in self._parts.values():
+            if part.file.closed:
+                continue
+
+            # A full disk complains once more when the last rows are flushed.
+            with contextlib.suppress(OSError):
+                part.file.close()
+
+            with contextlib.suppress(OSError):
+                part.path.unlink()
+
+        self._lock.close()
+
 
 class _Part:
-    """A file being written, which remembers what was written last."""
+    """A file being written, under a name that says so, which remembers what was written last."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = _part_of(target)
+        self.file = self.path.open("w", encoding="utf-8", newline="")
+        self.rows = csv.writer(self, lineterminator="\n")
         self.said = ""
 
     def write(self, text: str) -> None:
-        """Append text."""
-        self._file.write(text)
+        """Append text, and remember it."""
+        self.file.write(text)
         self.said += text
-
-    def copy(self, text: str) -> None:
-        """Append text that need not be remembered."""
-        self._file.write(text)
-
-    def flush(self) -> None:
-        """Hand everything to the operating system."""
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._file.closed
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What of an earlier run's results stays."""
 
-    edits: set[tuple[Place, str]] = field(default_factory=set)
-    """Places and methods that have scores."""
-    pairs: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
-    """Pairs of edits, in the order they were shown."""
+    results: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
+    """Places with the one method that was scored, or the pair in the order it was shown."""
     sessions: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
     """The same by session: all edits that were shown in it."""
 
     def holds(self, unit: Unit) -> bool:
         """Tell whether all that a unit stands for is among what stays."""
         if unit.is_pair:
-            return unit.key in self.pairs
+            return unit.key in self.results
         present = [method for method in unit.methods if method in unit.item.edits]
-        return all((unit.place, method) in self.edits for method in present)
+        return all((unit.place, (method,)) in self.results for method in present)
 
 
-class _Earlier:
-    """The run that a folder holds already."""
+def _refuse_another_question(run: Run, manifest: Manifest) -> None:
+    """Raise where a folder's scores would come to mean something else."""
+    for key, name in _IDENTITY.items():
+        before, now = getattr(run.manifest, key), getattr(manifest, key)
+        if key == "judge":
+            # Version 0.1 wrote down the server too, which is no part of who judges.
+            before, now = identity_of(before), identity_of(now)
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.manifest = run.manifest
-
-    @classmethod
-    def of(cls, path: Path) -> _Earlier | None:
-        """Return the run in a folder, if there is one."""
-        return cls(Run(path)) if (path / "run.yaml").is_file() else None
-
-    @cached_property
-    def items(self) -> set[str]:
-        """The items it was asked for, as far as they are on record."""
-        return set(self.run.item_ids())
-
-    def refuse_another_question(self, manifest: Manifest, plan: Plan) -> None:
-        """Raise where the folder's scores would come to mean something else, or become fewer."""
-        for key, name in _IDENTITY.items():
-            before, now = getattr(self.manifest, key), getattr(manifest, key)
-            if key == "judge":
-                # Version 0.1 wrote down the server too, which is no part of who judges.
-                before, now = identity_of(before), identity_of(now)
-
-            if before != now:
-                raise LmmscoreError(
-                    f"{self.run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
-                    f"give this one another --out (with --ledger {self._ledger()} it pays for no "
-                    "answer twice)"
-                )
-
-        self._refuse_other_words(manifest)
-        self._refuse_subset(plan)
-        self._refuse_other_companions(plan)
-
-    def _refuse_other_words(self, manifest: Manifest) -> None:
-        """A dialog of the same name may have been edited;
-        a finished run keeps the words it was made with."""
-        if self.manifest.protocol.wording != manifest.protocol.wording:
+        if before != now:
             raise LmmscoreError(
-                f"{self.run.path} holds a run in which {manifest.dialog} says something else "
-                f"(version {self.manifest.dialog_version}, now {manifest.dialog_version}); "
-                "give this one another --out"
+                f"{run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
+                f"give this one another --out ({_with_its_ledger(run)})"
             )
 
-    def _refuse_subset(self, plan: Plan) -> None:
-        items = {item.id for item in plan.benchmark.items}
-        methods = set(plan.benchmark.methods) | set(self.manifest.methods if plan.newcomers else ())
-        fewer = not items >= self.items and items <= self.items
-        fewer_methods = methods < set(self.manifest.methods)
-        new = items > self.items or plan.repeats > self.manifest.repeats
-        a_part = (fewer or fewer_methods) and not new
-        if plan.repeats < self.manifest.repeats or a_part:
-            command = self._part_command(plan, fewer_methods)
-            ranked = f"; a part of it is ranked by `{command}`" if command else ""
-            raise LmmscoreError(
-                f"{self.run.path} holds more than is asked for here{ranked}; a new run needs "
-                f"another --out (with --ledger {self._ledger()} it pays for no answer twice)"
-            )
+    # A dialog of the same name may have been edited; a finished run keeps the words it was made
+    # with.
+    if run.manifest.protocol.wording != manifest.protocol.wording:
+        raise LmmscoreError(
+            f"{run.path} holds a run in which {manifest.dialog} says something else "
+            f"(version {run.manifest.dialog_version}, now {manifest.dialog_version}); "
+            "give this one another --out"
+        )
 
-    def _part_command(self, plan: Plan, fewer_methods: bool) -> str:
-        """Return what ranks the part asked for; nothing where only a run of its own does."""
-        # `leaderboard` ranks all repeats.
-        if plan.repeats < self.manifest.repeats:
-            return ""
 
-        tasks = plan.benchmark.tasks
-        chosen = [item.id for item in plan.benchmark.items]
-        words = ["lmmscore", "leaderboard", str(self.run.path)]
-        if set(tasks) != set(self.manifest.tasks):
-            for task in tasks:
-                words += ["--task", task]
+def _with_its_ledger(run: Run) -> str:
+    return f"with --ledger {shlex.quote(str(run.ledger_path))} it pays for no answer twice"
 
-        if set(chosen) != self._items_of(tasks):
-            for item in chosen:
-                words += ["--item", item]
 
-        if fewer_methods:
-            for method in plan.benchmark.methods:
-                words += ["--method", method]
+def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
+    """Raise where the folder holds all that is asked for, and more; `known` are its items."""
+    before = run.manifest
+    items = {item.id for item in plan.benchmark.items}
+    methods = set(plan.benchmark.methods) | set(before.methods if plan.newcomers else ())
+    fewer_methods = methods < set(before.methods)
+    more = items > known or plan.repeats > before.repeats
+    a_part = (items < known or fewer_methods) and not more
+    if plan.repeats < before.repeats or a_part:
+        command = _part_command(run, plan, fewer_methods)
+        ranked = f"; a part of it is ranked by `{command}`" if command else ""
+        raise LmmscoreError(
+            f"{run.path} holds more than is asked for here{ranked}; a new run needs "
+            f"another --out ({_with_its_ledger(run)})"
+        )
 
-        return shlex.join(words)
 
-    def _items_of(self, tasks: Sequence[str]) -> set[str]:
-        """Return the items on record in some task categories."""
-        named = set(tasks)
-        rows = self.run.score_rows()
-        return {restore(row["item"]) for row in rows if restore(row["task"]) in named}
+def _part_command(run: Run, plan: Plan, fewer_methods: bool) -> str:
+    """Return what ranks the part asked for; nothing where only a run of its own does."""
+    # `leaderboard` ranks all repeats.
+    if plan.repeats < run.manifest.repeats:
+        return ""
 
-    def _refuse_other_companions(self, plan: Plan) -> None:
-        """In a comparative dialog an edit is judged among the others: the set may grow,
-        not change."""
-        if plan.protocol.covers_edits or plan.newcomers:
-            return
+    tasks = plan.benchmark.tasks
+    chosen = [item.id for item in plan.benchmark.items]
+    words = ["lmmscore", "leaderboard", str(run.path)]
+    if set(tasks) != set(run.manifest.tasks):
+        for task in tasks:
+            words += ["--task", task]
 
-        lacking = [name for name in self.manifest.methods if name not in plan.benchmark.methods]
-        if lacking:
-            raise LmmscoreError(
-                f"{self.run.path} was judged with {', '.join(lacking)} among the edits shown; "
-                "name all methods, or judge new ones with --beside, or give this run another --out"
-            )
+    rows = [row for row in run.score_rows() if restore(row["task"]) in tasks]
+    if set(chosen) != {restore(row["item"]) for row in rows}:
+        for item in chosen:
+            words += ["--item", item]
 
-    def _ledger(self) -> str:
-        return shlex.quote(str(self.run.ledger_path))
+    if fewer_methods:
+        for method in plan.benchmark.methods:
+            words += ["--method", method]
+
+    return shlex.join(words)
+
+
+def _refuse_other_companions(run: Run, plan: Plan) -> None:
+    """Raise where edits were judged among others that are not shown any more.
+
+    In a comparative dialog the set may grow, not change.
+    """
+    if plan.protocol.covers_edits or plan.newcomers:
+        return
+
+    lacking = [name for name in run.manifest.methods if name not in plan.benchmark.methods]
+    if lacking:
+        raise LmmscoreError(
+            f"{run.path} was judged with {', '.join(lacking)} among the edits shown; "
+            "name all methods, or judge new ones with --beside, or give this run another --out"
+        )
 
 
 def _all_was_well(result: Result) -> bool:
-    """Tell whether nothing went wrong in a unit, not even something that was mended since."""
+    """Tell whether nothing went wrong in a unit, not even something a repair put right."""
     if not result.played:
         return False
 
@@ -955,15 +867,28 @@ def _shown(value: object) -> str:
 
 
 def _unscored(result: Result) -> int:
-    """Return how many edits, or pairs of them, have no score; what does not apply needs none."""
+    """Return how many edits, or pairs, lack a score; what does not apply needs none."""
     if result.comparison is not None:
         return int(result.comparison.outcome != Outcome.SCORED)
     unscored = (row for row in result.scores if row.score is None)
     return len({row.method for row in unscored if row.outcome != Outcome.ABSENT})
 
 
-def _place_of_row(row: Mapping[str, str]) -> Place:
-    return restore(row["task"]), restore(row["item"]), int(row["repeat"])
+def _models_of(result: Result) -> list[tuple[str, str]]:
+    """Return every model that answered, with its fingerprint, each once."""
+    replies = [exchange.reply for each in result.played for exchange in each.exchanges]
+    models = [(reply.model, reply.fingerprint) for reply in replies if reply.model]
+    return list(dict.fromkeys(models))
+
+
+def _key_of_row(row: Mapping[str, str]) -> tuple[Place, tuple[str, ...]]:
+    """Return what a row of scores.csv or pairs.csv is about: an edit, or a pair as it was shown."""
+    place = (restore(row["task"]), restore(row["item"]), int(row["repeat"]))
+    if "method" in row:
+        return place, (restore(row["method"]),)
+
+    pair = (restore(row["method_a"]), restore(row["method_b"]))
+    return place, pair if row["order"] != "ba" else pair[::-1]
 
 
 def _part_of(path: Path) -> Path:
@@ -975,7 +900,7 @@ def _now() -> str:
 
 
 def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
-    """Return what to be careful about: who answered, and the judge's own caution."""
+    """Return what readers must know: which models answered, and the judge's own caution."""
     found = []
     if len(answered) > 1:
         found.append(f"The judge's model changed during this run: {', '.join(answered)}.")
@@ -987,7 +912,8 @@ def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
     for model, fingerprints in answered.items():
         names = [name for name in fingerprints if name]
         if len(names) > 1:
-            several.append(f"{model} ({_first_few(names)})")
+            # A busy provider has many, too many for the heading of a table.
+            several.append(f"{model} ({listed(names, 5)})")
 
     if several:
         found.append(
@@ -996,11 +922,6 @@ def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
         )
 
     return " ".join(found)
-
-
-def _first_few(names: list[str]) -> str:
-    # A busy provider has many, and a table's heading is no place for all of them.
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @contextlib.contextmanager

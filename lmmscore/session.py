@@ -44,7 +44,7 @@ from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor
 
 SHORT_REPLY = 80
-"""Characters up to which a reply is likely to come again to the letter."""
+"""Replies up to this many characters are likely to recur verbatim, so their reading is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An example in the conversation: something that was never asked, and its answer."""
+    """An example in the conversation: a question that was never asked, and its answer."""
 
     text: str
     images: tuple[Shown, ...]
@@ -81,13 +81,13 @@ class Question:
     system: str = ""
     """The dialog's system message, on the question that opens a conversation."""
     places: tuple[int, ...] = ()
-    """Before which character of the text each image stands; empty where all stand before it."""
+    """The character of the text before which each image stands; empty where all precede it."""
     fresh: bool = False
-    """Whether it begins a new conversation: nothing said before is sent."""
+    """Whether it begins a new conversation, without anything said before."""
     shots: tuple[Shot, ...] = ()
     """Examples put into the conversation right before it."""
     aside: bool = False
-    """Whether it is put to the reader, by itself: it becomes no part of the conversation."""
+    """Whether it goes to the reader, outside the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +97,22 @@ class Ending:
     outcome: Outcome
     reason: str
     cause: str = ""
-    """The kind of error behind it, by which failures alike are told; empty where there was none."""
+    """The kind of error behind it, by which repeated failures are recognised; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
     """There is nothing left to say: what was read from the conversation."""
 
-    reading: Reading
-    stated: Mapping[int, Fraction]
-    """The overall scores that the judge worked out itself, by position."""
+    reading: Reading = field(default_factory=Reading)
+    stated: Mapping[int, Fraction] = field(default_factory=dict)
+    """The overall scores that the judge computed itself, by position."""
     notes: tuple[str, ...] = ()
-    """What is worth knowing of how it was read: mended JSON, justifications of another length."""
+    """Remarks on how it was read: repaired JSON, justifications of the wrong length."""
     failure: Ending | None = None
     """Set when the conversation could not be finished."""
     absent: frozenset[Cell] = frozenset()
-    """Images and factors of which the judge said that they do not apply."""
+    """Images and factors that the judge called not applicable."""
     winner: WinnerReading | None = None
     """Of a pair: which edit is preferred."""
     expected: Mapping[Cell, Fraction] = field(default_factory=dict)
@@ -125,20 +125,14 @@ class Done:
 class _Progress:
     """How far a session is. Only `Session.hear` and `Session.end` make new ones."""
 
+    found: Done = field(default_factory=Done)
+    """What was read so far."""
     step: int = 0
     repair: int = 0
     turn_reading: Reading | None = None
-    """What the scoring turn now under way has given so far; None outside of one."""
-    reading: Reading = field(default_factory=Reading)
-    stated: Mapping[int, Fraction] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    failure: Ending | None = None
-    absent: frozenset[Cell] = frozenset()
-    winner: WinnerReading | None = None
-    expected: Mapping[Cell, Fraction] = field(default_factory=dict)
+    """What the current scoring turn has given so far; None outside of one."""
     unread: str = ""
-    """The reply that is put to the reader next; empty where none is."""
-    helped: frozenset[Cell] = frozenset()
+    """The reply that goes to the reader next; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,21 +151,19 @@ class Session:
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
     reader: bool = False
-    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    """Whether a reply that cannot be read goes to a reader before the judge is asked again."""
     structured_turns: str = ""
     """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
     _progress: _Progress = field(default_factory=_Progress, repr=False)
     _known_steps: list[Step] | None = field(default=None, repr=False, compare=False)
-    """The turns as they are played about this item, worked out at the first question."""
+    """The turns as they are played for this item, computed at the first question."""
 
     def next(self) -> Question | Done:
         """Return what to say next, or what was read once there is nothing left to say."""
         now = self._progress
         step = self._step()
         if step is None:
-            notes = now.reading.notes + now.notes
-            more = (now.absent, now.winner, now.expected, now.helped)
-            return Done(now.reading, now.stated, notes, now.failure, *more)
+            return replace(now.found, notes=now.found.reading.notes + now.found.notes)
 
         if now.unread:
             return self._aside(step)
@@ -185,11 +177,10 @@ class Session:
         if step is None:
             raise ValueError("nothing was asked: the session is over")
 
-        turn = step.turn
-
         if self._progress.unread:
             return self._hear_reader(step, reply)
 
+        turn = step.turn
         if reply.finish == "content_filter":
             reason = f"turn {turn.name}: the provider's content filter withheld the answer"
             return self.end(Outcome.FILTERED, reason)
@@ -211,12 +202,14 @@ class Session:
 
     def end(self, outcome: Outcome, reason: str, cause: str = "") -> Session:
         """Return the session ended early, because its driver could get no answer."""
-        return self._with(replace(self._progress, failure=Ending(outcome, reason, cause)))
+        return self._found(failure=Ending(outcome, reason, cause))
 
     def unhelped(self) -> Session:
-        """Return the session after `next()` was put aside and nobody could be asked."""
+        """Return the session after the reader was to be asked and there was none."""
         step = self._step()
-        assert step is not None and self._progress.turn_reading is not None, "nothing is put aside"
+        assert step is not None and self._progress.turn_reading is not None, (
+            "no question is for the reader"
+        )
         return self._after_reading(step, self._progress.unread, self._progress.turn_reading)
 
     @property
@@ -225,8 +218,7 @@ class Session:
         return self._progress.step
 
     def outline(self) -> tuple[Question, ...]:
-        """Return every question as it is put when all replies can be read: no repair,
-        no early end."""
+        """Return every question as asked when all replies can be read: no repair, no early end."""
         return tuple(self._question(step) for step in self._steps())
 
     def _steps(self) -> list[Step]:
@@ -239,20 +231,27 @@ class Session:
     def _step(self) -> Step | None:
         """Return the step whose question or repair comes next; None when the session is over."""
         now = self._progress
-        if now.failure is not None:
+        if now.found.failure is not None:
             return None
 
         for step in self._steps()[now.step :]:
             # The judge's own sums are of no use when there is nothing to compare them with.
-            if step.turn.read != "overall" or now.reading.complete:
+            if step.turn.read != "overall" or now.found.reading.complete:
                 return step
 
         return None
 
-    def _after(self, step: Step, **changes: Any) -> Session:
-        """Return the session once a step is over."""
-        over = {"step": step.number + 1, "repair": 0, "turn_reading": None, "unread": "", **changes}
-        return self._with(replace(self._progress, **over))
+    def _after(self, step: Step, **found: Any) -> Session:
+        """Return the session after a step, with what the step gave."""
+        return self._with(_Progress(replace(self._progress.found, **found), step.number + 1))
+
+    def _found(self, **changes: Any) -> Session:
+        """Return the session with changes to what was read so far."""
+        return self._within(found=replace(self._progress.found, **changes))
+
+    def _within(self, **changes: Any) -> Session:
+        """Return the session further along in the same step."""
+        return self._with(replace(self._progress, **changes))
 
     def _with(self, progress: _Progress) -> Session:
         # Not dataclasses.replace, which takes three times as long, several times a turn.
@@ -274,67 +273,68 @@ class Session:
         now = self._progress
         n = len(self.order)
         factors = self.dialog.factors_read_by(step.turn)
-        found = read_scores_of(reply, step.turn, factors, n)
-        reading = found.reading
-        absent = (now.absent | found.absent) - set(reading.scores)
+        form = read_scores_of(reply, step.turn, factors, n)
+        reading = form.reading
+        scored = set(reading.scores)
+        absent = (now.found.absent | form.absent) - scored
         # What a repair scores again is no longer expected from the words before it.
-        kept = {cell: mean for cell, mean in now.expected.items() if cell not in reading.scores}
+        kept = {cell: mean for cell, mean in now.found.expected.items() if cell not in scored}
         expected = kept | expected_scores(reply, reading, factors)
         if now.turn_reading is not None:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
-        helped = now.helped - set(found.reading.scores)
-        heard: dict[str, Any] = {"expected": expected, "absent": absent, "helped": helped}
+        heard = self._found(expected=expected, absent=absent, helped=now.found.helped - scored)
         if self.reader and can_be_helped(reading, reply.text):
-            return self._with(replace(now, unread=reply.text, turn_reading=reading, **heard))
-        return self._after_reading(step, reply.text, reading, **heard)
+            return heard._within(unread=reply.text, turn_reading=reading)
+        return heard._after_reading(step, reply.text, reading)
 
     def _hear_reader(self, step: Step, answer: Reply) -> Session:
-        """Take over what the reader rightly quotes from the reply that was put to it."""
+        """Accept what the reader quotes correctly from the reply it was given."""
         now = self._progress
         assert now.turn_reading is not None, "only a reply that was read is put to a reader"
         factors = self.dialog.factors_read_by(step.turn)
         reading = with_help(now.turn_reading, answer.text, now.unread, factors, len(self.order))
-        helped = now.helped | (set(reading.scores) - set(now.turn_reading.scores))
-        return self._after_reading(step, now.unread, reading, helped=helped)
+        helped = now.found.helped | (set(reading.scores) - set(now.turn_reading.scores))
+        return self._found(helped=helped)._after_reading(step, now.unread, reading)
 
-    def _after_reading(self, step: Step, text: str, reading: Reading, **changes: Any) -> Session:
-        """Return the session once a reply was read: a repair is asked for, or the step is over."""
+    def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
+        """Return the session once a reply was read: a repair comes next, or the step is over."""
         now = self._progress
         if not reading.complete and now.repair < self.dialog.repair.at_most:
-            repair = now.repair + 1
-            asks = {"repair": repair, "turn_reading": reading, "unread": "", **changes}
-            return self._with(replace(now, **asks))
+            return self._within(repair=now.repair + 1, turn_reading=reading, unread="")
 
         factors = self.dialog.factors_read_by(step.turn)
-        notes = now.notes + length_notes(text, step.turn.form, factors)
+        notes = now.found.notes + length_notes(text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
-            reading = _joined(now.reading, reading, factors)
+            reading = _joined(now.found.reading, reading, factors)
 
-        return self._after(step, reading=reading, notes=notes, **changes)
+        return self._after(step, reading=reading, notes=notes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
-        """Read who wins; where that cannot be told and a repair is left, ask again."""
-        now = self._progress
-        found = read_winner_of(reply, step.turn)
-        if found.fault is not None and now.repair < self.dialog.repair.at_most:
-            unread = Reading(faults=(found.fault,))
-            return self._with(replace(now, repair=now.repair + 1, turn_reading=unread))
-        return self._after(step, winner=found)
+        """Read which edit wins; where the reply does not say and a repair is left, ask again."""
+        repair = self._progress.repair
+        winner = read_winner_of(reply, step.turn)
+        if winner.fault is not None and repair < self.dialog.repair.at_most:
+            return self._within(repair=repair + 1, turn_reading=Reading(faults=(winner.fault,)))
+        return self._after(step, winner=winner)
 
     def _question(self, step: Step) -> Question:
         turn = step.turn
         place = step.position or 1
         slots = slots_for(self)
         said = self._said(turn, place, slots)
+        system = ""
+        if step.opens:
+            system = fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
+
         return Question(
             turn.name,
             step.position,
             said.text,
             said.images,
             self._schema(turn, slots),
-            system=self._system(slots) if step.opens else "",
+            system=system,
             places=said.places,
             fresh=step.opens and step.number > 0,
             shots=tuple(self._said(shot, 1, slots) for shot in step.shots),
@@ -369,7 +369,7 @@ class Session:
         return Question(step.turn.name, None, text, schema=schema, repair=now.repair)
 
     def _aside(self, step: Step) -> Question:
-        """Return what puts the reply to the reader: its text alone, with no picture."""
+        """Return the question to the reader: the text of the reply alone, without pictures."""
         now = self._progress
         factors = self.dialog.factors_read_by(step.turn)
         text, schema = extraction_question(now.unread, factors, len(self.order))
@@ -406,9 +406,6 @@ class Session:
 
         return ""
 
-    def _system(self, slots: Mapping[str, str]) -> str:
-        return fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -427,7 +424,7 @@ class Step:
 def steps_of(dialog: Dialog, n: int, item: Item) -> list[Step]:
     """Return the turns as they are played about n edits of an item.
 
-    Neighbouring turns for each edit are said about one edit before the next edit is shown.
+    Consecutive turns for each edit are all played for one edit before the next is shown.
     """
     placed: list[tuple[Turn, int | None]] = []
     for each, group in groupby(dialog.turns_for(item), key=lambda turn: turn.each):
@@ -467,8 +464,8 @@ def read_scores_of(reply: Reply, turn: Turn, factors: Sequence[Factor], n: int) 
 def _read_short(
     text: str, finish: str, refusal: str, factors: tuple[Factor, ...], n: int, layout: str
 ) -> FormReading:
-    """Return what a short reply gives. Where a number is all that is asked for, the same few come
-    again and again, and reading one takes as long as sending its question."""
+    """Return what a short reply gives. Where only a number is asked for, the same few recur,
+    and reading one takes as long as sending its question."""
     return read_form(Reply(text, finish, refusal), factors, n, layout)
 
 
@@ -479,7 +476,7 @@ def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
 
 
 def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
-    """Return what a reply says by itself: scores of n images, or the winner of a pair."""
+    """Return what a single reply says: scores of n images, or the winner of a pair."""
     if dialog.format == 1 and not name:
         return read_form(reply, dialog.factors, n).reading
 
@@ -492,7 +489,7 @@ def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading
 
 
 def turn_read(dialog: Dialog, name: str = "") -> Turn:
-    """Return the turn named, or the only one whose reply is read."""
+    """Return the named turn, or the only one whose reply is read."""
     reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
     chosen = [turn for turn in reading if name in ("", turn.name)]
     if len(chosen) == 1:
@@ -513,7 +510,7 @@ def without(reading: Reading, absent: frozenset[Cell]) -> Reading:
 
 
 def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Reading:
-    """Return what an earlier turn gave, with what a later one gives on factors of its own."""
+    """Return the reading of an earlier turn, extended by a later one about other factors."""
     faults = list(earlier.faults)
     for fault in later.faults:
         keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
@@ -529,12 +526,12 @@ def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Read
 
 
 def spoken(reply: Reply) -> str:
-    """Return what stands in the conversation as the judge's words."""
+    """Return the judge's words as the conversation repeats them."""
     return reply.text or reply.refusal
 
 
 def slots_for(session: Session) -> dict[str, str]:
-    """Return what the dialog's texts may say of this item. Nothing here names a method."""
+    """Return the values a dialog's texts may refer to. None of them names a method."""
     item, n = session.item, len(session.order)
     words = item.task.replace("_", " ").replace("-", " ")
     return {
@@ -558,7 +555,7 @@ def script(
     settings: Mapping[str, str],
     fields: Mapping[str, str] | None = None,
 ) -> list[dict[str, str | list[str]]]:
-    """Return the turns as they would be played about n edits that nobody made."""
+    """Return the turns as they would be played about n imaginary edits."""
     own = (kind for kind in dialog.images_shown(settings) if not is_file(kind))
     images = {kind: Path(kind) for kind in own if kind not in ("edit", *PAIR_KINDS)}
     item = Item("example", task, instruction, images, {"": Path("edit")}, fields or {})
@@ -567,28 +564,18 @@ def script(
     lines: list[dict[str, str | list[str]]] = []
     for step, question in zip(steps_of(dialog, edits, item), session.outline(), strict=True):
         for turn, shot in zip(step.shots, question.shots, strict=True):
-            lines.append(
-                {
-                    "turn": turn.name,
-                    "shows": [shown.kind for shown in shot.images],
-                    "say": with_pictures(shot),
-                    "heard": shot.heard,
-                    "reads": "",
-                }
-            )
+            lines.append({**_line(turn.name, shot, ""), "heard": shot.heard})
 
-        lines.append(
-            {
-                "turn": question.turn,
-                "shows": [shown.kind for shown in question.images],
-                "say": with_pictures(question),
-                "reads": _reads(dialog, step.turn),
-            }
-        )
+        lines.append(_line(question.turn, question, _reads(dialog, step.turn)))
         if question.fresh:
             lines[-1]["fresh"] = "yes"
 
     return lines
+
+
+def _line(turn: str, said: Question | Shot, reads: str) -> dict[str, str | list[str]]:
+    shows = [shown.kind for shown in said.images]
+    return {"turn": turn, "shows": shows, "say": with_pictures(said), "reads": reads}
 
 
 def with_pictures(said: Question | Shot) -> str:
@@ -616,7 +603,7 @@ class Exchange:
     recalled: bool
     """Whether the reply came from the ledger."""
     key: str
-    """What the ledger knows it by."""
+    """Its key in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def probe(
     brightness, and JPEG compression. Each item is judged twice as it is and once for each change:
     seven sessions per item. Reported is the mean change of score with its 95% interval.
     """
-    from lmmscore import probe as steering
+    from lmmscore import api as steering
 
     options = take_judge_options(given)
 

@@ -3,9 +3,9 @@
 Run again, it collects what is answered, writes every answer to the ledger, and sends the questions
 that follow from them: the next wave. A conversation of k questions takes k waves.
 
-What was sent is on disk before it is sent: `batches.jsonl` in the run's folder holds an intent for
-every file, then the batch's id. A crash between the two is mended by asking the server which
-batches carry the intent's digest. Nothing is sent twice.
+`batches.jsonl` in the run's folder holds an intent for every file before it is sent, and the
+batch's id after. After a crash between the two, the server is asked which batches carry the
+intent's digest. Nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -23,8 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
-from lmmscore.execution.executor import Job, LedSession, OpenQuestion, StopRequested, engine
+from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError, counted
+from lmmscore.execution.executor import (
+    Executor,
+    Job,
+    LedSession,
+    OpenQuestion,
+    StopRequested,
+    engine,
+)
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
@@ -53,16 +60,16 @@ EXPIRED = "batch_expired"
 
 
 class BatchJudge(Protocol):
-    """What a judge must be able to do for its questions to travel by file."""
+    """What a judge must offer to have its questions sent as batches."""
 
     batch_url: str
-    """The address a request is meant for: `/v1/chat/completions`."""
+    """The endpoint of a request: `/v1/chat/completions`."""
 
     async def batch_body(self, conversation: Conversation) -> bytes:
         """Return the request as one line of JSON."""
 
     def batch_reply(self, body: Mapping[str, Any]) -> Reply:
-        """Read an answer. Raises JudgeError where there is none in it."""
+        """Read an answer. Raises JudgeError where it holds none."""
 
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
@@ -80,16 +87,16 @@ class BatchJudge(Protocol):
 
 @dataclass(slots=True)
 class Batch:
-    """A file of questions on its way."""
+    """A file of questions that was sent, or was about to be."""
 
     wave: int
     digest: str
     lines: int
     most_usd: float = 0.0
-    """What its answers may cost together."""
+    """What its answers may cost in all."""
     id: str = ""
     status: str = ""
-    """What the server said of it last."""
+    """Its last known status at the server."""
     answered: int = 0
     ended: bool = False
 
@@ -100,7 +107,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What only this engine understands."""
+    """The options of this engine."""
 
     wait: bool = option(
         False, "With --batch: stay until every wave is answered.", flag="--wait", group=MACHINES
@@ -116,9 +123,11 @@ class BatchOptions:
     )
 
 
-@engine("batch", BatchOptions)
-class BatchExecutor:
+@engine("batch")
+class BatchExecutor(Executor):
     """Plays units in waves of batches."""
+
+    options = BatchOptions
 
     def __init__(self, job: Job) -> None:
         judge = job.judge.judge
@@ -129,7 +138,7 @@ class BatchExecutor:
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
 
-        self._job = job
+        super().__init__(job)
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         self._options: BatchOptions = job.engine_options
         self._mailbox = self._open_mailbox()
@@ -137,10 +146,8 @@ class BatchExecutor:
         self._log = BatchLog(job.folder / "batches.jsonl")
         self._failures: dict[str, Ending] = {}
         self._counts: Counter[str] = Counter()
-        """What became of the lines that came back, and of those that went out."""
+        """How many lines were sent, and what became of those that came back."""
         self._stopped = asyncio.Event()
-        self.error: JudgeError | None = None
-        self.waiting = ""
 
     def _open_mailbox(self) -> Mailbox:
         if self._options.batch_dir is None:
@@ -162,12 +169,11 @@ class BatchExecutor:
                 "collect them, or with --cancel to end them"
             )
 
-        self.error = error
-        self._job.judge.stop(error)
+        super().stop(error)
         self._stopped.set()
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Collect, write down, send the next wave; with `wait`, until nothing is left to send."""
+        """Collect answers and send the next wave; with `wait`, until nothing is left to send."""
         plan = list(units)
         try:
             await self._find_orphans()
@@ -200,7 +206,7 @@ class BatchExecutor:
     # What came back.
 
     async def _find_orphans(self) -> None:
-        """Give every intent its batch: found at the server, or else never sent and forgotten."""
+        """Find the batch of every intent at the server; one without was never sent."""
         for batch in self._log.batches():
             if batch.id or batch.ended:
                 continue
@@ -212,7 +218,7 @@ class BatchExecutor:
                 self._log.write(event="ended", digest=batch.digest, status="never sent")
 
     async def _collect(self) -> bool:
-        """Write down every answer there is; tell whether a batch has ended."""
+        """Record every answer there is; tell whether a batch has ended."""
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
@@ -234,8 +240,8 @@ class BatchExecutor:
     async def _take_answers(self, batch: Batch, is_over: bool) -> None:
         """Write every answer to the ledger; once a batch is over, note why others are missing.
 
-        Not earlier: a file that still grows is read from its beginning at each look, and a
-        failure that is seen three times did not happen three times.
+        Not earlier: a growing file is read from its beginning each time, and a failure that is
+        seen three times did not happen three times.
         """
         envelopes = self._envelopes(batch)
         seen: set[str] = set()
@@ -254,7 +260,7 @@ class BatchExecutor:
                 self._note_failure(answer, envelope)
 
     def _take(self, answer: AnswerLine, envelope: Envelope, batch: Batch, is_over: bool) -> None:
-        """Write one answer to the ledger and book its price, once however often it is read."""
+        """Write one answer to the ledger and book its price, once however often it is seen."""
         try:
             reply = self._judge.batch_reply(answer.body)
         except JudgeError as error:
@@ -268,11 +274,11 @@ class BatchExecutor:
         if reply.cost_usd is not None:
             self._judge.charge(reply.cost_usd)
         elif batch.most_usd:
-            # Nobody counted: it is assumed to have cost what was set aside for it.
+            # No price was reported: it is assumed to have cost what was reserved for it.
             self._judge.charge(batch.most_usd / batch.lines, assumed=True)
 
     def _record(self, envelope: Envelope, reply: Reply) -> bool:
-        """Write an answer down; False where it is on record already."""
+        """Record an answer; False where it is on record already."""
         recorded = self._job.judge
         if recorded.ledger.find(envelope.key) is not None:
             return False
@@ -282,7 +288,7 @@ class BatchExecutor:
         return True
 
     def _note_failure(self, answer: AnswerLine, envelope: Envelope) -> None:
-        """Note why a request has no answer, unless it is simply sent again."""
+        """Note why a request has no answer, unless it is to be sent again."""
         code = answer.error.get("code")
         if code == EXPIRED:
             self._counts["expired"] += 1
@@ -293,7 +299,7 @@ class BatchExecutor:
         if answer.status == 429 or answer.status >= 500:
             self._log.write(event="retry", key=answer.key)
         elif code == "content_filter":
-            # Evidence like any other reply, as it is when asked directly.
+            # Recorded as evidence like any other reply, as when asked directly.
             self._record(envelope, Reply("", finish="content_filter", refusal=says))
         else:
             self._note_end(answer.key, says)
@@ -302,7 +308,7 @@ class BatchExecutor:
         self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=reason)
 
     def _note_state(self, batch: Batch, state: BatchState) -> None:
-        """Note how far a batch is, where that changed; one that was refused stops the run."""
+        """Note the state of a batch if it changed; one that was refused stops the run."""
         if (batch.status, batch.answered) != (state.status, state.answered):
             self._log.write(
                 event="state",
@@ -322,14 +328,14 @@ class BatchExecutor:
             await self._mailbox.cancel(batch.id)
             self._counts["cancelled"] += batch.lines - batch.answered
 
-        # What was answered before is paid for, and kept. A server may take a while to end a batch:
-        # then the next run collects it.
+        # What was answered by then is paid for, and kept. A server may take a while to end a batch:
+        # then the next run collects the rest.
         await self._collect()
 
     # What goes out.
 
     async def _send_waves(self, plan: list[Unit]) -> None:
-        """Send what can be asked now; with `wait`, look again and again until nothing is out."""
+        """Send what can be asked now; with `wait`, poll until nothing is out."""
         await self._send_wave(plan)
         if not self._options.wait:
             return
@@ -354,11 +360,12 @@ class BatchExecutor:
                 await self._send_file(file)
 
     async def _write_wave(self, plan: list[Unit]) -> list[WaveFile]:
-        """Write the files of the next wave; as many as it takes, and none where nothing is open."""
+        """Write the files of the next wave, as many as it takes; none if nothing is to be asked."""
         number = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
         files: list[WaveFile] = []
-        for put in self._questions(plan):
+        waiting = (put for _, _, questions in self._replayed(plan) for put in questions)
+        for put in waiting:
             envelope = Envelope.of(self._job.judge.asker, put.conversation, put.repeat)
             # Sessions open with the same words, and wait for one answer.
             if envelope.key in out:
@@ -380,7 +387,7 @@ class BatchExecutor:
         return files
 
     def _refuse_beyond_budget(self, wave_usd: float) -> None:
-        """Raise where the budget has no room for a wave; then nothing of it is sent."""
+        """Raise where the budget does not cover a wave; then nothing of it is sent."""
         left_usd = self._judge.left_usd
         if left_usd is None or not wave_usd:
             return
@@ -394,7 +401,7 @@ class BatchExecutor:
             )
 
     async def _send_file(self, file: WaveFile) -> None:
-        """Send a file. What is meant is on disk before; what became of it, after."""
+        """Send a file, with the intent logged before and the batch's id after."""
         batch = Batch(file.wave, file.digest, file.lines, file.most_usd)
         self._log.write(
             event="intent",
@@ -415,8 +422,8 @@ class BatchExecutor:
         self._counts["sent"] += batch.lines
 
     def _metadata(self, batch: Batch) -> dict[str, str]:
-        """Return what tells this batch from all others of the same account."""
-        # A digest: the folder's name may name a method, and goes to the provider.
+        """Return what identifies this batch among all of the account."""
+        # As a digest: the folder's name may contain a method's, and this goes to the provider.
         run = hashlib.sha256(self._job.folder.name.encode()).hexdigest()[:16]
         return {"lmmscore": run, "wave": str(batch.wave), "digest": batch.digest}
 
@@ -430,30 +437,29 @@ class BatchExecutor:
             envelopes = [Envelope(**json.loads(line)) for line in file]
         return {envelope.key: envelope for envelope in envelopes}
 
-    # How far the sessions are, by what is on record.
+    # How far the sessions have come, according to the record.
 
-    def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:
-        """Yield the next question of every session that has one."""
+    def _replayed(
+        self, plan: list[Unit]
+    ) -> Iterator[tuple[Unit, list[Played], list[OpenQuestion]]]:
+        """Yield every unit with its sessions that are over, and the questions to ask next."""
         self._failures = self._log.failures()
         for unit in plan:
-            _, questions = self._replay(unit)
-            yield from questions
+            yield unit, *self._replay(unit)
 
     def _derive(self, plan: list[Unit]) -> list[Result]:
-        """Return the results of the units all of whose sessions are over."""
-        self._failures = self._log.failures()
-        results = []
-        for unit in plan:
-            played, questions = self._replay(unit)
-            if not questions:
-                results.append(result_of(unit, self._job.protocol, played))
-
-        return results
+        """Return the results of the units whose sessions are all over."""
+        protocol = self._job.protocol
+        return [
+            result_of(unit, protocol, played)
+            for unit, played, questions in self._replayed(plan)
+            if not questions
+        ]
 
     def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
         """Lead a unit's sessions as far as answers are on record; return the questions to ask.
 
-        All of its sessions at once, unless the answers of one may spare the others.
+        All sessions at once, unless the answers of one may make the others unnecessary.
         """
         protocol = self._job.protocol
         finished: list[Played] = []
@@ -473,7 +479,7 @@ class BatchExecutor:
         return finished, questions
 
     def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
-        """Return what the ledger has, or why there will be no answer; None: it is to be asked."""
+        """Return the recorded answer, or why there will be none; None if it is to be asked."""
         recorded = self._job.judge
         heard = recorded.recall(put.conversation, put.repeat)
         if heard is not None:
@@ -482,7 +488,7 @@ class BatchExecutor:
 
 
 class _BatchFailed(JudgeError):
-    """The server refused a file as a whole, or does not know it."""
+    """The server rejected a whole file, or does not know it."""
 
     scope = "run"
 
@@ -510,12 +516,12 @@ class AnswerLine:
 
     @property
     def failed(self) -> bool:
-        """Whether there is no answer in it."""
+        """Whether it holds no answer."""
         return bool(self.error) or self.status != 200
 
 
 def answer_line(line: str) -> AnswerLine | None:
-    """Read a line, whatever a server makes of the format; None where it is none."""
+    """Read a line, tolerating how servers vary the format; None if it is not an answer."""
     try:
         data = tolerant_json(line.encode("utf-8", "replace"))
     except ValueError:
@@ -545,9 +551,9 @@ def _error(value: Any) -> dict[str, Any]:
 
 
 class WaveFile:
-    """A file of requests, with what the ledger needs to know of them in another beside it.
+    """A file of requests, and beside it one with what the ledger needs to record their answers.
 
-    Both are named by the digest of the requests, once they are whole.
+    Once complete, both are named by the digest of the requests.
     """
 
     def __init__(self, folder: Path, wave: int, number: int) -> None:
@@ -564,7 +570,7 @@ class WaveFile:
         self._hash = hashlib.sha256()
 
     def is_full(self, more: int) -> bool:
-        """Tell whether a line of so many bytes would be too much."""
+        """Tell whether there is no room for a line of `more` bytes."""
         return self.lines >= MOST_LINES or self._bytes + more > MOST_BYTES
 
     def add(self, line: bytes, envelope: Envelope, most_usd: float) -> None:
@@ -577,7 +583,7 @@ class WaveFile:
         self.lines += 1
 
     def close(self) -> None:
-        """Finish both files: that of the requests last, so that whoever finds it finds both."""
+        """Finish both files, the requests last: where that file exists, so does the other."""
         self._file.close()
         self.digest = self._hash.hexdigest()
         final = self.path.with_name(f"{self.digest[:16]}.jsonl")
@@ -590,7 +596,7 @@ class WaveFile:
 
 @dataclass
 class BatchLog:
-    """batches.jsonl: what was meant, sent, ended and failed, one event to a line, never changed."""
+    """batches.jsonl: an append-only log of what was intended, sent, ended and failed."""
 
     path: Path
     _events: list[dict[str, Any]] = field(default_factory=list)
@@ -613,18 +619,16 @@ class BatchLog:
         """Return every batch there was an intent for."""
         found: dict[str, Batch] = {}
         for event in self._events:
-            digest = event.get("digest", "")
-            if event["event"] == "intent":
+            kind, digest = event["event"], event.get("digest", "")
+            if kind == "intent":
                 usd = event.get("most_usd", 0.0)
                 found[digest] = Batch(event["wave"], digest, event["lines"], usd)
-            elif event["event"] == "created":
-                found[digest].id = event["id"]
-            elif event["event"] == "state":
-                found[digest].status = event["status"]
-                found[digest].answered = event["answered"]
-            elif event["event"] == "ended":
-                found[digest].status = event["status"]
-                found[digest].ended = True
+            elif kind in ("created", "state", "ended"):
+                batch = found[digest]
+                batch.id = event.get("id", batch.id)
+                batch.status = event.get("status", batch.status)
+                batch.answered = event.get("answered", batch.answered)
+                batch.ended = batch.ended or kind == "ended"
 
         return list(found.values())
 
@@ -633,15 +637,14 @@ class BatchLog:
         return [batch for batch in self.batches() if batch.id and not batch.ended]
 
     def summary(self) -> str:
-        """Return what is out, in words: how many questions wait, and how far the batches are."""
+        """Return in words what is out: how many questions wait, and the state of the batches."""
         out = self.open()
         lines = sum(batch.lines - batch.answered for batch in out)
         shown = "; ".join(map(str, out[:SHOWN]))
         more = f"; and {len(out) - SHOWN} more" if len(out) > SHOWN else ""
 
-        questions = "1 question" if lines == 1 else f"{lines:,} questions"
-        batches = "1 batch" if len(out) == 1 else f"{len(out)} batches"
-        return f"{questions} in {batches} ({shown}{more})"
+        batches = counted(len(out), "batch", "batches")
+        return f"{counted(lines, 'question')} in {batches} ({shown}{more})"
 
     def totals(self) -> Counter[str]:
         """Return what became of the lines so far: answered, expired, failed, twice, unknown."""

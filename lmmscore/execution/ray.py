@@ -2,7 +2,7 @@
 
 One player per node leads many sessions with asyncio, by default against the server on its own node,
 so that pictures do not cross the network. One keeper, on the machine where the run was started,
-owns the ledger, the budget and the pace: an answer is on disk there before its session goes on.
+owns the ledger, the budget and the pace: an answer is on disk there before its session continues.
 What a dead player was doing is done again by another, and nothing that is on record is asked again.
 
 Errors that cross between processes do so as values: Ray would wrap what is raised.
@@ -25,9 +25,8 @@ from typing import Any, TypeVar
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LedgerError, LmmscoreError, NotRecorded
 from lmmscore.execution.executor import (
-    FailureWatch,
+    Executor,
     Job,
-    OrderedTasks,
     StopRequested,
     engine,
     play_unit,
@@ -57,7 +56,7 @@ from lmmscore.session import Played
 T = TypeVar("T")
 
 _OWNED = ("rpm", "tpm", "budget_usd")
-"""What holds for all players together, and is therefore the keeper's."""
+"""Limits that hold for all players together, so that the keeper applies them."""
 CONNECT_S = 5.0
 """How long a cluster may take to be found at its address."""
 
@@ -77,7 +76,7 @@ def _ray() -> Any:
 
 
 def _on_node(node: str, *, soft: bool) -> Any:
-    """Return where an actor is to live; softly, elsewhere too, when the node is gone."""
+    """Return where an actor is to live; `soft` allows another node if this one is gone."""
     strategies = _ray().util.scheduling_strategies
     return strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
 
@@ -98,9 +97,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who is asked, as a player opens it, and under which name the answers are on record.
+    """How a player opens a judge or a reader, and under which name its answers are on record.
 
-    A name stands with all its options: a judges.yaml is only where the run was started.
+    The name comes with all its options: judges.yaml exists only where the run was started.
     """
 
     judge: str | Judge
@@ -125,14 +124,14 @@ class Seat:
         return cls(f"openai/{named.spec}", known, recorded.asker)
 
     def without(self, *owned: str) -> Seat:
-        """Return the seat without options that are the keeper's."""
+        """Return the seat without options that the keeper applies."""
         left = {name: value for name, value in self.options.items() if name not in owned}
         return replace(self, options=left)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedUnit:
-    """What a player did, and what it has to say besides."""
+    """What a player did, with notices for the user."""
 
     played: list[Played]
     notices: list[str]
@@ -149,7 +148,7 @@ class ReplyOnRecord:
 
 
 class Keeper:
-    """Owns what there is only one of. Its methods are called from every node."""
+    """Owns the ledger, the budget and the pace. Its methods are called from every node."""
 
     def __init__(
         self,
@@ -174,7 +173,7 @@ class Keeper:
         self._stopping: JudgeError | None = None
 
     def protocol(self) -> Protocol:
-        """Return what is played; a player that begins again needs it once more."""
+        """Return what is played."""
         return self._protocol
 
     def askers(self, asker: Asker) -> tuple[Asker, ...]:
@@ -182,7 +181,7 @@ class Keeper:
         return KnownAnswers(self._ledger, asker).askers
 
     def begin(self, player: int) -> None:
-        """Let others ask what a player was asking that died and now begins again.
+        """Let others ask what a player was asking before it died and was restarted.
 
         What it had set aside counts as spent: the server may have charged for what was in flight.
         """
@@ -195,10 +194,10 @@ class Keeper:
                 self.settle(ticket, reservation.usd, assumed=True)
 
     async def find(self, keys: list[str], player: int) -> ReplyOnRecord | JudgeError | None:
-        """Return the answer on record, waiting for one that is under way; None: the caller asks.
+        """Return the answer on record, waiting for one under way; None if the caller is to ask.
 
-        The first key is the one a new answer is recorded under. It is claimed in the ledger too,
-        for another run may share it.
+        A new answer is recorded under the first key. It is claimed in the ledger too, which
+        another run may share.
         """
         key = keys[0]
         while True:
@@ -223,7 +222,7 @@ class Keeper:
             await asyncio.sleep(CLAIM_POLL_S)
 
     def _claimed(self, keys: list[str]) -> ReplyOnRecord | bool:
-        """Claim a question; return its answer if another run gave it just before that."""
+        """Claim a question; return its answer if another run has recorded it just before."""
         if not self._ledger.claim(keys[0]):
             return False
 
@@ -245,7 +244,7 @@ class Keeper:
         return None
 
     async def record(self, asker: Asker, envelope: Envelope, reply: Reply) -> Reply | JudgeError:
-        """Write an answer down and return the one that stands."""
+        """Record an answer and return the one that stands."""
         done = self._ledger.record_envelope(asker, envelope, reply)
         try:
             return await asyncio.wrap_future(done)
@@ -255,7 +254,7 @@ class Keeper:
             self.release(envelope.key)
 
     def release(self, key: str) -> None:
-        """Let others ask, in this run or another: whoever was to ask could not."""
+        """Let others ask, in this run or another."""
         self._ledger.release(key)
         under_way = self._under_way.pop(key, None)
         if under_way is not None:
@@ -296,19 +295,19 @@ class Keeper:
         return ticket
 
     def settle(self, ticket: int, usd: float, assumed: bool) -> None:
-        """Give back what a ticket stands for, and book what the question cost."""
+        """Release the reservation of a ticket, and book what the question cost."""
         _, reservation = self._set_aside.pop(ticket)
         self._purse().settle(reservation, usd, assumed=assumed)
 
     def _purse(self) -> Budget:
-        # Made here, on the event loop that its waits belong to.
+        # Created here, on the event loop that it waits on.
         if self._budget is None:
             self._budget = Budget(self._limits.budget_usd)
             self._budget.keep(self._spending)
         return self._budget
 
     def stop(self, says: str) -> None:
-        """Hold nobody up any longer: whoever waits is about to learn that the run has stopped."""
+        """Let everyone through: whoever waits is about to learn that the run has stopped."""
         self._stopping = StopRequested(says)
         if self._pace is not None:
             self._pace.open()
@@ -356,7 +355,7 @@ class SharedPurse:
         self.spent_usd += usd
 
     def charge(self, usd: float, *, assumed: bool = False) -> None:
-        """Nothing is spent here without being set aside first."""
+        """Players spend nothing without a reservation."""
         raise NotImplementedError("players ask, and ask only what money was set aside for")
 
 
@@ -388,14 +387,14 @@ class NodePictures(Pictures):
         self._copies: dict[Path, Path] = {}
 
     async def fetch(self, paths: Iterable[Path], keeper: Any) -> None:
-        """Bring what this node lacks."""
+        """Copy the pictures that this node lacks."""
         for path in paths:
             if path.is_file() or path in self._copies:
                 continue
 
             content = await keeper.file.remote(str(path))
             if content is None:
-                # Said when the picture is opened, with the name of this node.
+                # Reported when the picture is opened, with the name of this node.
                 continue
 
             copy = self._folder / f"{len(self._copies)}{path.suffix}"
@@ -447,14 +446,14 @@ class RemoteRecord:
     async def _record(
         self, conversation: Conversation, repeat: int, reply: Reply, *, recalled: bool
     ) -> Heard:
-        """Have the keeper write an answer down; return the one that stands. Raises NotRecorded."""
+        """Have the keeper record an answer; return the one that stands. Raises NotRecorded."""
         envelope = Envelope.of(self._askers[0], conversation, repeat)
         standing = await _value(self._keeper.record.remote(self._askers[0], envelope, reply))
         return Heard(standing, recalled=recalled, key=envelope.key)
 
 
 async def _value(answer: Awaitable[T | JudgeError]) -> T:
-    """Return what the keeper answered; raise an error that it answered with."""
+    """Return the keeper's answer; raise it if it is an error."""
     value = await answer
     if isinstance(value, JudgeError):
         raise value
@@ -528,8 +527,7 @@ class Player:
         """Return what is played; judge and reader are opened at this player's first unit."""
         async with self._opening:
             if self._protocol is None:
-                # After a death this is a new life: what the old one was asking is nobody's any
-                # more.
+                # After a restart, what the previous process was asking is nobody's any more.
                 await self._keeper.begin.remote(self._number)
                 self._asked = [await self._open(seat) for seat in self._seats]
                 self._protocol = await self._keeper.protocol.remote()
@@ -537,10 +535,10 @@ class Player:
             return self._protocol
 
     async def _open(self, seat: Seat) -> RemoteRecord:
-        """Open a judge on this node, its money and its pace shared with all players."""
+        """Open a judge on this node, with the budget and the pace shared by all players."""
         judge = open_judge(seat.judge, seat.options).judge
         if hasattr(judge, "share"):
-            # The pace is that of the judge; the money is everybody's.
+            # The pace is the judge's alone; the budget covers the reader too.
             limits = self._limits if seat is self._seats[0] else Limits()
             purse = SharedPurse(self._keeper, self._number, self._limits)
             judge.share(purse, SharedGate(self._keeper, limits))
@@ -555,7 +553,7 @@ class Player:
         return os.getpid()
 
     async def stop(self, says: str) -> None:
-        """Ask nothing new from now on; what merely waits is told so."""
+        """Ask nothing new from now on; whatever only waits gives up."""
         self._stopping = StopRequested(says)
         for asked in self._asked:
             asked.stopping = self._stopping
@@ -570,7 +568,7 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class RayOptions:
-    """What only this engine understands."""
+    """The options of this engine."""
 
     ray_address: str | None = option(
         None, "With --engine ray: the cluster, such as auto.", flag="--ray-address", group=MACHINES
@@ -584,11 +582,14 @@ class RayOptions:
     )
 
 
-@engine("ray", RayOptions)
-class RayExecutor:
+@engine("ray")
+class RayExecutor(Executor):
     """Plays units on the nodes of a Ray cluster."""
 
+    options = RayOptions
+
     def __init__(self, job: Job) -> None:
+        super().__init__(job)
         judge = Seat.of(job.judge, job.judge_spec, job.judge_options)
         self._limits = Limits.of(judge.options)
         self._judge = judge.without(*_OWNED)
@@ -596,10 +597,6 @@ class RayExecutor:
         if job.reader is not None:
             self._reader = Seat.of(job.reader, job.reader_spec, {})
 
-        self._job = job
-        self._failures = FailureWatch()
-        self.error: JudgeError | None = None
-        self.waiting = ""
         self._keeper: Any = None
         self._players: list[Any] = []
         self._load: dict[int, int] = {}
@@ -614,9 +611,9 @@ class RayExecutor:
         self._count = options.ray_players or len(self._nodes)
 
     def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; what is in flight is finished and recorded."""
+        """Ask nothing new from now on, on any node; what is in flight is finished and recorded."""
         if self.error is None:
-            self.error = error
+            super().stop(error)
             for actor in (*self._players, self._keeper):
                 if actor is not None:
                     actor.stop.remote(str(error))
@@ -628,8 +625,7 @@ class RayExecutor:
         self._load = dict.fromkeys(range(len(self._players)), 0)
         try:
             at_once = max(1, self._job.concurrency) * len(self._players)
-            tasks = OrderedTasks(self._play)
-            await tasks.run(units, sink, at_once, lambda: self.error is not None)
+            await self._play_in_order(self._play, units, sink, at_once)
         finally:
             await self._end_actors()
 
@@ -639,7 +635,7 @@ class RayExecutor:
             self._ray.shutdown()
 
     async def _end_actors(self) -> None:
-        """End keeper and players; what they have pending is written first."""
+        """End the keeper and the players, after they have written what is pending."""
         actors = (*self._players, self._keeper)
         closing = [asyncio.ensure_future(_quietly(actor.close.remote())) for actor in actors]
         await asyncio.wait(closing, timeout=CLOSE_S)
@@ -677,7 +673,7 @@ class RayExecutor:
                 num_cpus=0,
                 max_concurrency=10_000,
                 max_restarts=-1,
-                # A number would be used up before a killed node is noticed.
+                # Any number would be used up before a killed node is noticed.
                 max_task_retries=-1,
                 scheduling_strategy=where,
             )(Player)
@@ -688,10 +684,9 @@ class RayExecutor:
         return players
 
     async def _play(self, unit: Unit) -> Result | None:
-        """Have the player with most room play a unit; None where the run was stopped before."""
-        job = self._job
+        """Have the least busy player play a unit; None where the run was stopped before."""
         if not unit.shown:
-            return result_of(unit, job.protocol, [])
+            return result_of(unit, self._job.protocol, [])
 
         number = min(self._load, key=self._load.__getitem__)
         self._load[number] += 1
@@ -707,7 +702,7 @@ class RayExecutor:
             self.stop(played)
             return None
 
-        # The unit as it is here: the paths of another node are no part of the result.
+        # With the item as it is here: the paths of another node are no part of the result.
         finished = [
             replace(each, session=replace(each.session, item=unit.item)) for each in played.played
         ]
@@ -715,16 +710,10 @@ class RayExecutor:
             self._count_exchanges(each)
 
         self._pass_on(played.notices)
-        result = result_of(unit, job.protocol, finished)
-        alike = self._failures.see(finished)
-        if alike is not None:
-            self.stop(alike)
-
-        job.listeners.on_result(result)
-        return result
+        return self._finish(unit, finished)
 
     def _count_exchanges(self, played: Played) -> None:
-        """Show what the players did as if it had been done here."""
+        """Count what the players did as if it had been done here."""
         meter = self._job.judge.judge.meter
         for exchange in played.exchanges:
             if meter is not None and not exchange.recalled:
@@ -775,7 +764,7 @@ def _connect(address: str | None) -> None:
 
 
 def _knock_at(address: str) -> None:
-    """Raise OSError where nobody is at HOST:PORT: Ray itself would try for many minutes."""
+    """Raise OSError where nothing listens at HOST:PORT: Ray itself would try for many minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()

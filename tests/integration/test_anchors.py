@@ -16,7 +16,7 @@ from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
 from lmmscore.resources import bundled
-from tests.conftest import ScriptedJudge, bulleted
+from tests.conftest import ScriptedJudge, bulleted, picture
 from tests.loopback import Server, playing, serving
 
 Maker = Callable[..., Path]
@@ -70,6 +70,30 @@ def test_anchors_are_asked_anew_at_each_run_and_show_drift(
     assert (found.rounds, found.edits, found.mean) == (2, 3, 2.0)
     assert "+2.00" in str(found)
     assert (tmp_path / "r" / "scores.csv").read_bytes() == before
+
+
+def test_edits_of_one_conversation_are_no_independent_measures(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The interval is over items; the many edits of a single one have none."""
+    root = make_benchmark(items=2)
+    later = {"number 0": 6, "number 1": 9}
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        words = " ".join(message.text for message in conversation.messages)
+        values = [value for name, value in later.items() if name in words]
+        asks = "Now give" in conversation.message.text
+        return bulleted([(values[0],) * 4] * 3) if asks else "I see."
+
+    for anchors, half_width in ((["i0"], None), (["i0", "i1"], 19.06)):
+        out = tmp_path / f"r{len(anchors)}"
+        asked: dict[str, Any] = {"out": out, "anchors": anchors, "items": ["i0"]}
+        lmmscore.run(root, judge=scores(5), **asked)
+        lmmscore.run(root, judge=ScriptedJudge(answer), **asked)
+        found = drift(out / "anchors.csv")
+        assert (found.edits, found.items) == (3 * len(anchors), len(anchors))
+        assert found.half_width == (half_width and pytest.approx(half_width, abs=0.01))
 
 
 def test_one_round_shows_no_drift_yet(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -221,6 +245,36 @@ def test_rounds_of_an_edited_picture_are_not_compared(
     assert "other settings" in str(drift(tmp_path / "r" / "anchors.csv"))
 
 
+def test_rounds_with_another_example_are_not_compared(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A picture that the dialog shows as an example is part of what the judge is asked with."""
+    turns = [
+        {"name": "shot", "show": ["shot.png"], "say": "And this?", "heard": "look: 3"},
+        {"name": "scores", "read": "scores", "say": "Rate it: {{show.edit}}"},
+    ]
+    dialog = {
+        "dialog": "shots",
+        "version": 1,
+        "title": "With an example",
+        "format": 2,
+        "covers": "edit",
+        "factors": [{"key": "look", "scale": {"min": 1, "max": 10}}],
+        "overall": "mean",
+        "turns": turns,
+        "repair": {"say": "{{problems}}"},
+    }
+    (tmp_path / "shots.yaml").write_text(json.dumps(dialog))
+    root = make_benchmark(items=1)
+    for shade in (10, 200):
+        picture(tmp_path / "shot.png", (shade, shade, shade))
+        judge = ScriptedJudge(lambda _: "look: 7")
+        asked = {"judge": judge, "out": tmp_path / "r", "anchors": ["i0"]}
+        lmmscore.run(root, str(tmp_path / "shots.yaml"), **asked)
+
+    assert "other settings" in str(drift(tmp_path / "r" / "anchors.csv"))
+
+
 def test_drift_is_measured_where_a_dialog_has_no_overall(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
@@ -229,10 +283,10 @@ def test_drift_is_measured_where_a_dialog_has_no_overall(
     assert "overall: weighted" in text
     dialog = tmp_path / "apart.yaml"
     dialog.write_text(text.replace("overall: weighted", "overall: none"), encoding="utf-8")
-    root = make_benchmark(items=1)
+    root = make_benchmark(items=2)
     for value in (5, 7):
         lmmscore.run(
-            root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0"]
+            root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0", "i1"]
         )
     assert "+2.00 ± 0.00 on real" in str(drift(tmp_path / "r" / "anchors.csv"))
 
@@ -293,7 +347,7 @@ def test_several_fingerprints_of_one_model_are_mentioned(
     assert found["models"] == ["tiny-2025-01-01"]
     assert "changed during" not in found["caution"]
     assert "ame model name, several system fingerprints" in found["caution"]
-    assert "fp_1, fp_2" in found["caution"]
+    assert "fp_1 and fp_2" in found["caution"]
 
 
 def test_programs_are_told_of_drift(tmp_path: Path, make_benchmark: Maker, server: Server) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import lmmscore
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BenchmarkError, JudgeError, LmmscoreError
+from lmmscore.errors import BenchmarkError, DialogError, JudgeError, LmmscoreError
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -196,13 +196,28 @@ def test_a_replayed_ledger_needs_no_judge(tmp_path: Path, make_benchmark: Maker)
         lmmscore.run(root, judge=f"replay:{tmp_path / 'a'}", out=tmp_path / "c", repeats=2)
 
 
+def test_scores_are_not_read_from_a_turn_about_one_edit_of_several(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Of three replies that each speak of "image 1", the last would become the first edit's score."""
+    path = tmp_path / "one-by-one.yaml"
+    path.write_text(
+        "dialog: one-by-one\nversion: 1\ntitle: One by one\ncovers: item\noverall: mean\n"
+        "factors: [{key: acc, scale: {min: 1, max: 10}}]\n"
+        "turns: [{name: s, each: edit, show: [edit], read: scores, say: Score it.}]\n"
+        'repair: {say: "{{problems}}"}\n'
+    )
+    with pytest.raises(DialogError, match=r"turn s: with `each: edit` nothing can be read"):
+        lmmscore.run(make_benchmark(), str(path), ScriptedJudge(fair_answer), out=tmp_path / "r")
+
+
 def test_a_lacking_image_is_named_before_anything_is_asked(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
     """A dialog that shows a ground truth says which items have none, and the setting that does without."""
     asked = judge()
     with pytest.raises(
-        BenchmarkError, match=r"reference image, which 2 of 2 items lack: i0, i1.*against=source"
+        BenchmarkError, match=r"reference image, which 2 of 2 items lack: i0 and i1.*against=source"
     ):
         lmmscore.run(make_benchmark(), dialog="factors-12", judge=asked, out=tmp_path / "r")
     assert asked.asked == []

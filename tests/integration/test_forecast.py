@@ -2,22 +2,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import lmmscore
-from lmmscore.api import Request, plan_of
+from lmmscore.api import Request, prepare
 from lmmscore.forecast import Forecast, forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.ledger import Ledger
+from tests.conftest import ScriptedJudge, picture
 
 Maker = Callable[..., Path]
 KINDS = ("source", "reference", "marked")
 
 
 def planned(request: Request) -> Forecast:
-    return forecast(plan_of(request), "tiny", JudgeOptions(), Recipe())
+    return forecast(prepare(request).plan, "tiny", JudgeOptions(), Recipe())
 
 
 @pytest.mark.parametrize("dialog", ["lmm-score", "factors-12", "preservation-3"])
@@ -62,3 +65,39 @@ def test_anchors_are_part_of_the_price(make_benchmark: Maker) -> None:
     plain = planned(Request(root, items=("i0",)))
     anchored = planned(Request(root, items=("i0",), anchors=("i1",)))
     assert anchored.sessions == plain.sessions + 1 and anchored.calls > plain.calls
+
+
+def test_examples_and_fresh_conversations_are_planned_as_they_are_sent(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """An example travels with the question behind it, a fresh turn sends nothing said before, and
+    what it asks of several edits in the same words is one call."""
+    picture(tmp_path / "shots" / "1.png")
+    turns: list[dict[str, Any]] = [
+        {"name": "shot", "show": ["shots/1.png"], "say": "And this?", "heard": "look: 3"},
+        {"name": "scores", "read": "scores", "say": "Rate it: {{show.edit}}"},
+        {"name": "source", "fresh": True, "say": "What is this? {{show.source}}"},
+        {"name": "more", "say": "What else?"},
+    ]
+    dialog = {
+        "dialog": "fresh",
+        "version": 1,
+        "title": "Fresh",
+        "format": 2,
+        "covers": "edit",
+        "factors": [{"key": "look", "scale": {"min": 1, "max": 10}}],
+        "overall": "mean",
+        "turns": turns,
+        "repair": {"say": "{{problems}}"},
+    }
+    path = tmp_path / "fresh.yaml"
+    path.write_text(yaml.safe_dump(dialog))
+    root = make_benchmark(items=2)
+    judge = ScriptedJudge(lambda _: "look: 7")
+    made = planned(Request(root, dialog=str(path)))
+    lmmscore.run(root, str(path), judge, out=tmp_path / "r")
+    assert made.calls == len(judge.asked) == 2 * 3 + 2 * 2
+    sent = [message for asked in judge.asked for message in asked.messages]
+    assert made.pictures_sent == sum(len(message.images) for message in sent)
+    words = sum(len(message.text) for message in sent if message.role == "user")
+    assert made.bytes_chat > words

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmmscore.api import Request, plan_of, run
+from lmmscore.api import Request, prepare, run
 from lmmscore.forecast import forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
@@ -107,7 +107,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
 def test_the_forecast_is_what_then_happens(bench: Path, tmp_path: Path, api: str) -> None:
     """Calls are exact, and bytes within a fifth, by either API, when replies are as long as assumed."""
     items = tuple(f"i{number:02}" for number in range(6))
-    made = forecast(plan_of(Request(bench, items=items)), "tiny", JudgeOptions(), Recipe())
+    made = forecast(prepare(Request(bench, items=items)).plan, "tiny", JudgeOptions(), Recipe())
     with serving(
         Server(reply=lambda messages: playing(messages) + "\n\n" + "Well. " * 190)
     ) as server:

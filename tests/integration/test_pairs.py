@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner
 
 import lmmscore
+from lmmscore import run_writer
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
@@ -135,11 +136,29 @@ def test_the_scores_of_both_edits_are_kept_and_can_decide(
         marks = {"alpha": 9, "beta": 5, "gamma": 5}
         return "\n".join(f"Image {at}: look: {marks[name]}" for at, name in enumerate(names, 1))
 
-    run = lmmscore.run(make_benchmark(items=1), path, ScriptedJudge(answer), out=tmp_path / "r")
-    found = {(row["method_a"], row["method_b"]): row for row in rows(run) if row["order"] == "ba"}
+    asked = {"judge": ScriptedJudge(answer), "out": tmp_path / "r"}
+    bench = make_benchmark(items=2)
+    run = lmmscore.run(bench, path, items=["i0"], **asked)
+    first = rows(run)
+    found = {(row["method_a"], row["method_b"]): row for row in first if row["order"] == "ba"}
     assert found["alpha", "beta"]["winner"] == "alpha"
     assert found["beta", "gamma"]["winner"] == "tie"
     assert (found["alpha", "beta"]["look_a"], found["alpha", "beta"]["look_b"]) == ("9", "5")
+
+    extended = rows(lmmscore.run(bench, path, items=["i1"], **asked))
+    assert [row for row in extended if row["item"] == "i0"] == first, "the other item's stay whole"
+
+
+def test_both_orders_of_a_pair_are_derived_again_each_for_itself(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of one order never stands in for the other, however often it is written down."""
+    monkeypatch.setattr(run_writer, "COMMITTED_AT_ONCE", 1)
+    asked = (make_benchmark(items=1), written(tmp_path), better(*METHODS))
+    run = lmmscore.run(*asked, out=tmp_path / "r")
+    first = rows(run)
+    assert rows(lmmscore.run(*asked, out=tmp_path / "r")) == first
+    assert rows(lmmscore.run(*asked, out=tmp_path / "r")) == first
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 9])

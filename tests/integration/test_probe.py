@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from PIL import Image
 from scipy import stats
 
+from lmmscore.api import AGAIN, probe
 from lmmscore.benchmark import has_border
 from lmmscore.cli import lmmscore as main
 from lmmscore.judges.trials import ALTERATIONS
-from lmmscore.probe import AGAIN, probe
 from tests.loopback import Server, playing, serving
 
 

@@ -101,6 +101,24 @@ def test_an_edited_score_is_noticed_though_its_checksum_fits(run: Path, tmp_path
     assert any("the replies do not say so" in problem for problem in problems)
 
 
+def test_a_score_listed_twice_is_noticed_though_its_checksum_fits(
+    run: Path, tmp_path: Path
+) -> None:
+    """It follows from the replies once, and would count twice in every mean."""
+    publish(open_run(run), tmp_path / "out.zip")
+
+    def repeat(folder: Path) -> None:
+        path = folder / "scores.csv"
+        before = hashlib.sha256(path.read_bytes()).hexdigest()
+        path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+        after = hashlib.sha256(path.read_bytes()).hexdigest()
+        sums = folder / "SHA256SUMS"
+        sums.write_text(sums.read_text().replace(before, after))
+
+    problems = verify(repacked(tmp_path / "out.zip", repeat)).problems
+    assert problems == ("scores.csv repeats 1 row",)
+
+
 def test_an_edited_reply_is_noticed_though_every_digest_fits(run: Path, tmp_path: Path) -> None:
     """What was said before is part of every later question: a forged reply breaks the chain."""
     publish(open_run(run), tmp_path / "out.zip")

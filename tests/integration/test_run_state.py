@@ -26,6 +26,7 @@ from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
+from lmmscore.records import Reply
 from lmmscore.resources import bundled
 from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
@@ -327,6 +328,32 @@ def test_every_session_of_an_extended_run_is_counted(tmp_path: Path) -> None:
         run = lmmscore.run(bundled("media") / "demo", "factors-12", items=[item], **asked)
 
     assert (run.manifest.planned, run.manifest.judged) == (4, 4)
+
+
+def test_what_an_earlier_part_left_unscored_stays_counted(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """run.yaml speaks of the whole folder, as its table does."""
+    bench = make_benchmark(items=2, absent=((0, "beta"),))
+    for item, unscored in (("i0", 1), ("i1", 1)):
+        judge = ScriptedJudge(fair_answer)
+        run = lmmscore.run(bench, judge=judge, out=tmp_path / "r", items=[item])
+        assert run.manifest.unscored == unscored
+
+
+def test_another_model_for_another_part_is_said(tmp_path: Path, make_benchmark: Maker) -> None:
+    """One table of two parts that two snapshots of a judge answered must say so."""
+    bench = make_benchmark(items=2)
+    for item, model in (("i0", "m-1"), ("i1", "m-2")):
+
+        def answer(conversation: Conversation, model: str = model) -> Reply:
+            return Reply(fair_answer(conversation), model=model)
+
+        judge = ScriptedJudge(answer)
+        run = lmmscore.run(bench, judge=judge, out=tmp_path / "r", items=[item])
+
+    assert run.manifest.models == ["m-1", "m-2"]
+    assert "The judge's model changed during this run: m-1, m-2." in run.manifest.caution
 
 
 def test_deriving_again_keeps_when_the_judge_answered(

@@ -91,7 +91,7 @@ def test_it_is_refused_beside_structured_and_where_nothing_is_scored(make_benchm
             structured_turns="scores",
             judge_options={"structured": True},
         )
-    with pytest.raises(LmmscoreError, match="only scores"):
+    with pytest.raises(LmmscoreError, match="known: scores"):
         lmmscore.run(bench, judge=ScriptedJudge(held_answer), structured_turns="all")
     with pytest.raises(LmmscoreError, match="--structured-turns scores"):
         lmmscore.run(bench, judge=ScriptedJudge(held_answer), judge_options={"structured": True})

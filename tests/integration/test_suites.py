@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 import lmmscore
+from lmmscore.api import Request, prepare
 from lmmscore.conversation import Conversation
 from lmmscore.errors import DialogError
+from lmmscore.forecast import Record, forecast
+from lmmscore.images import Recipe
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.ledger import Asker, Ledger
 from tests.conftest import ScriptedJudge
 
 Maker = Callable[..., Path]
@@ -71,6 +76,12 @@ def test_where_adherence_is_zero_preservation_is_not_asked(
     assert set(scores[scores["factor"] == "overall"]["score"]) == {0.0}
     assert "was not asked" in scores[scores["factor"] == "overall"]["reason"].iloc[0]
     assert run.manifest.unscored == 0
+
+    plan = prepare(Request(root, dialog="visual")).plan
+    with Ledger(run.ledger_path, read_only=True) as ledger:
+        record = Record(ledger, Asker.of(judge.name, judge.parameters), Recipe())
+        made = forecast(plan, "scripted", JudgeOptions(), Recipe(), record)
+    assert (made.calls, made.calls_recorded) == (0, 2), "a plan knows that nothing is left to ask"
 
 
 def test_an_unreadable_member_leaves_no_overall(tmp_path: Path, make_benchmark: Maker) -> None:
