@@ -147,7 +147,7 @@ class Silent(JudgeBase):
         """What the judge on record would say of itself."""
         if self._name != "pixels":
             return ""
-        from lmmscore.judges.pixels.answers import CAUTION
+        from lmmscore.judges.pixels import CAUTION
 
         return CAUTION
 
