@@ -17,14 +17,14 @@ import yaml
 from lmmscore.conversation import IMAGE_KINDS, cardinal, escape, ordinal, task_title
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importers.dialogs.factors import (
+from lmmscore.importers.factors import (
     FactorData,
     answered_factors,
     factors_of_chat,
     open_scales,
     parse_scale,
 )
-from lmmscore.importers.dialogs.prompt import draft_prompt
+from lmmscore.importers.prompt import draft_prompt
 from lmmscore.parsing import read_overall
 from lmmscore.parsing import read_text as read_scores
 from lmmscore.scales import OPEN, Factor, RuleName, Scale

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from lmmscore.conversation import escape
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importers.dialogs.document import REPAIR, dialog_name, dump_dialog, read_words
+from lmmscore.importers.document import REPAIR, dialog_name, dump_dialog, read_words
 from lmmscore.yaml_files import StrictModel, load_yaml, validate
 
 _FOLDER = Path(__file__).with_name("recipes")

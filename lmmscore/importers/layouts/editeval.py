@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
     FolderTree,

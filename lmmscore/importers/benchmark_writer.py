@@ -15,7 +15,7 @@ import yaml
 from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem
 from lmmscore.images import SLOT, FolderListing
-from lmmscore.importers.pictures.layout import IMAGE_ROLES, Found, FoundItem
+from lmmscore.importers.layouts import IMAGE_ROLES, Found, FoundItem
 from lmmscore.tables import defuse
 
 

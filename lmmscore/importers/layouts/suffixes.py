@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
     LAYOUTS,

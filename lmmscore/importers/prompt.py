@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmmscore.conversation import escape
-from lmmscore.importers.dialogs.factors import (
+from lmmscore.importers.factors import (
     FactorData,
     answered_factors,
     factors_of_prompt,

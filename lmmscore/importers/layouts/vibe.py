@@ -14,7 +14,7 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, ImageProblem, counted
 from lmmscore.images import draw_over
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
     FolderTree,

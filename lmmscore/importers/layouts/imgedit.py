@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
     FolderTree,

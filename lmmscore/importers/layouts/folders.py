@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from lmmscore.errors import counted, nearest
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     LAYOUTS,
     PLAIN_NAMES,

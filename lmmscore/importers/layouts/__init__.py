@@ -1,4 +1,8 @@
-"""Layouts: what one finds in a folder of pictures, the registry of all, and what they share."""
+"""Layouts: folders of pictures as people keep them, each way of arranging them in its own module.
+
+Here is what the layouts have in common: a folder read once, the registry, the choice of a layout,
+and instructions from tables beside the pictures.
+"""
 
 from __future__ import annotations
 
@@ -285,16 +289,13 @@ class PictureLayout:
     take: Callable[[FolderTree, Choices], Found]
 
 
-_PACKAGE = "lmmscore.importers.pictures.layouts"
-
-LAYOUTS: Registry[PictureLayout] = Registry("layout", _PACKAGE)
-"""Each file in layouts/ registers the layout that is named like it."""
+LAYOUTS: Registry[PictureLayout] = Registry("layout", __name__)
+"""Each module of this package registers the layout that is named like it."""
 
 
 def layout_names() -> list[str]:
     """Return the names of all layouts without importing any of them."""
-    folder = Path(__file__).with_name("layouts")
-    return sorted(module.name for module in pkgutil.iter_modules([str(folder)]))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def all_layouts() -> dict[str, PictureLayout]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, counted, nearest
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
     LAYOUTS,

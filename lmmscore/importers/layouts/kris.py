@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import (
+from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
     FolderTree,
