@@ -31,7 +31,16 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import NOTICES, Budget, Meter, Purse, Sending, ServerSign, Till
+from lmmscore.judges.budget import (
+    NOTICES,
+    Budget,
+    Estimator,
+    Meter,
+    Purse,
+    Sending,
+    ServerSign,
+    Till,
+)
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions
 from lmmscore.judges.faults import (
     RETRIED,
@@ -49,7 +58,6 @@ from lmmscore.judges.faults import (
 )
 from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
-from lmmscore.judges.tokens import Estimator
 from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")

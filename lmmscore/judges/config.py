@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+from lmmscore.judges.budget import Prices, formula_name
 from lmmscore.options import ANSWERS, COST, Declared, declared, option
 
 if TYPE_CHECKING:
@@ -26,29 +27,6 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 FILE_NAME = "judges.yaml"
 Api = Literal["chat", "responses"]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens, as they stood on a day."""
-
-    input: float = option(0.0, "For what is sent.", section="prices", at_least=0, required=True)
-    output: float = option(
-        0.0,
-        "For what comes back, reasoning included.",
-        section="prices",
-        at_least=0,
-        required=True,
-    )
-    cached_input: float | None = option(
-        None,
-        "For a repeated prefix that the provider cached; as `input` if absent.",
-        section="prices",
-        at_least=0,
-    )
-    as_of: date | None = option(
-        None, "The day on which these prices held.", section="prices", required=True
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,8 +518,6 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
 
 def _entry(entry: Any, where: str) -> JudgeEntry:
     """Return one judge of a file. Raises JudgeFileError."""
-    from lmmscore.judges.tokens import formula_name
-
     if entry.base_url and entry.base_urls:
         raise JudgeFileError(f"{where}: base_url and base_urls; keep one")
 
