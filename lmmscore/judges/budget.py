@@ -1,4 +1,4 @@
-"""What a judge costs: tokens, prices, running totals, a hard cap, and a run's account, spending.csv.
+"""What a judge costs: tokens, prices, running totals, a hard cap, and the account of a run.
 
 Pictures are estimated by published formulas, words by their length, and earlier turns are known by
 what the server counted.

@@ -1,18 +1,19 @@
-"""The way to one server: its key, the openai package's client, and our transport beneath it.
+"""The way to one server: its key, the openai package's client, and our transport beside it.
 
-Bodies are never joined: the openai package builds requests and hands them to `SegmentClient`, an
-http client on top of aiohttp. The package's own retries are off; its errors become answers or
+The openai package builds one request for each address; every body with that head goes to
+`Transport`, on top of aiohttp, which never joins its segments. Errors of the connection become
 `NoAnswer` here, and only here.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import re
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -41,9 +42,6 @@ SMALL_BYTES = 16_384
 USUAL_KEY = "OPENAI_API_KEY"
 SHORTEST_SECRET = 6
 """What is shorter is no secret, and occurs in any text."""
-ANSWER = "lmmscore.answer"
-"""The extension under which a response of httpx2 carries what it was made of."""
-_PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _FILE_KEPT_S = 7 * 24 * 3600
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
@@ -237,16 +235,14 @@ class RequestHead:
     headers: CIMultiDict[str]
 
 
-class SegmentClient(httpx2.AsyncClient):
-    """An HTTP client for the openai package, without redirects, retries or cookies.
+class Transport:
+    """Sends requests to one server, without redirects, retries or cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
     what costs.
     """
 
     def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
-        # The inherited pool is never used; this keeps it from being made.
-        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
         self._encrypted = endpoint.url.scheme == "https"
         self._proxy = _proxy_for(URL(endpoint.masked_url))
         self._most_bytes = int(options.max_response_mb * 1e6)
@@ -257,30 +253,11 @@ class SegmentClient(httpx2.AsyncClient):
         )
         self._session: aiohttp.ClientSession | None = None
 
-    def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
-        """Return the request as given, without defaults of ours."""
-        options.pop("timeout", None)
-        return httpx2.Request(method, url, **options)
-
-    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
-        """Send a request of the package; the response carries its Answer. Raises NoAnswer."""
-        answer = await self.exchange(request.method, _head_of(request), await _body(request))
-        # aiohttp has already unpacked the body, so what described its packing no longer holds.
-        headers = {name: value for name, value in answer.headers.items() if name not in _PACKING}
-        return httpx2.Response(
-            answer.status,
-            headers=headers,
-            content=answer.content,
-            request=request,
-            extensions={ANSWER: answer},
-        )
-
-    async def exchange(self, method: str, head: RequestHead, body: Segments | None) -> Answer:
+    async def post(self, head: RequestHead, body: Segments | aiohttp.FormData) -> Answer:
         """Send a request and return what came back, whole. Raises NoAnswer."""
         session = self._session or self._open()
         try:
-            async with session.request(
-                method,
+            async with session.post(
                 head.url,
                 headers=head.headers,
                 data=body,
@@ -303,9 +280,8 @@ class SegmentClient(httpx2.AsyncClient):
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
         return Answer(response.status, received, content)
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close every connection."""
-        await super().aclose()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -340,19 +316,6 @@ class SegmentClient(httpx2.AsyncClient):
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self._session
-
-
-def _head_of(request: httpx2.Request) -> RequestHead:
-    headers = CIMultiDict(request.headers.multi_items())
-    for name in ("Host", "Content-Length"):
-        headers.popall(name, None)  # aiohttp gives its own
-    return RequestHead(URL(str(request.url), encoded=True), headers)
-
-
-async def _body(request: httpx2.Request) -> Segments | None:
-    assert isinstance(request.stream, httpx2.AsyncByteStream)
-    parts = [part async for part in request.stream]
-    return Segments(Body(parts)) if parts else None
 
 
 def _proxy_for(url: URL) -> str | None:
@@ -426,57 +389,66 @@ class Connection:
         self._session_header = options.session_header
         self._unsent = _unsent(endpoint, options)
         self._heads: dict[str, RequestHead] = {}
-        self._http = SegmentClient(endpoint, options)
+        self._transport = Transport(endpoint, options)
         self._client = openai.AsyncOpenAI(
             api_key=key.secret,
             base_url=self._url,
-            max_retries=0,
             default_headers=_headers(endpoint, key, options),
             default_query=dict(parse_qsl(endpoint.query)),
-            http_client=self._http,
+            # It only builds requests: this keeps a pool of connections from being made.
+            http_client=httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport(), trust_env=False),
         )
 
     async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
         """Send a JSON body, segment by segment. Raises NoAnswer."""
-        head = self._heads.get(path)
-        if head is None:
-            head = self._heads[path] = await self._built(path)
-
+        head = await self._head(path)
         if self._session_header:
             headers = head.headers.copy()
             headers[self._session_header] = session_id
             head = RequestHead(head.url, headers)
 
-        return await self._http.exchange("POST", head, Segments(body))
+        return await self._transport.post(head, Segments(body))
 
-    async def _built(self, path: str) -> RequestHead:
+    async def upload(self, data: bytes, mime: str) -> Answer:
+        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
+        form = aiohttp.FormData(
+            {
+                "purpose": "vision",
+                "expires_after[anchor]": "created_at",
+                "expires_after[seconds]": str(_FILE_KEPT_S),
+            }
+        )
+        name = f"picture.{mime.partition('/')[2]}"
+        form.add_field("file", io.BytesIO(data), content_type=mime, filename=name)
+        head = await self._head("/files")
+        headers = head.headers.copy()
+        # Only the form knows what separates its parts.
+        headers.popall("Content-Type", None)
+        return await self._transport.post(RequestHead(head.url, headers), form)
+
+    async def _head(self, path: str) -> RequestHead:
         """Have the package build a request, from its environment too; all others are like it.
 
         Its own way of sending would build each one again, which costs more than sending it.
         """
+        known = self._heads.get(path)
+        if known is not None:
+            return known
+
         blank = FinalRequestOptions.construct(
             method="post", url=self._url + path, headers=self._unsent
         )
-        options = await self._client._prepare_options(blank)
-        return _head_of(self._client._build_request(options))
+        request = self._client._build_request(await self._client._prepare_options(blank))
+        headers = CIMultiDict(request.headers.multi_items())
+        for name in ("Host", "Content-Length", "Accept-Encoding", "Connection"):
+            headers.popall(name, None)  # aiohttp gives its own
 
-    async def upload(self, data: bytes, mime: str) -> Answer:
-        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
-        name = f"picture.{mime.partition('/')[2]}"
-
-        async def send() -> httpx2.Response:
-            raw = await self._client.files.with_raw_response.create(
-                file=(name, data, mime),
-                purpose="vision",
-                expires_after={"anchor": "created_at", "seconds": _FILE_KEPT_S},
-                extra_headers=self._unsent,
-            )
-            return raw.http_response
-
-        return await _answer(send())
+        head = self._heads[path] = RequestHead(URL(str(request.url), encoded=True), headers)
+        return head
 
     async def close(self) -> None:
         """Close every connection."""
+        await self._transport.close()
         await self._client.close()
 
 
@@ -502,21 +474,6 @@ def file_client(
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
     return client, _unsent(endpoint, options)
-
-
-async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
-    """Return what the package got, errors of HTTP included. Raises NoAnswer."""
-    try:
-        response = await sending
-    except openai.APIStatusError as error:
-        response = error.response
-    except openai.APIConnectionError as error:
-        if isinstance(error.__cause__, NoAnswer):
-            raise error.__cause__ from None
-        raise NoAnswer(str(error), reached=True) from None
-
-    answer: Answer = response.extensions[ANSWER]
-    return answer
 
 
 def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, Any]:
