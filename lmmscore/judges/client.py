@@ -41,7 +41,7 @@ from lmmscore.judges.budget import (
     ServerSign,
     Till,
 )
-from lmmscore.judges.config import Address, Endpoint, JudgeOptions
+from lmmscore.judges.config import Address, Endpoint, JudgeOptions, Key, find_key, hider
 from lmmscore.judges.faults import (
     RETRIED,
     Answer,
@@ -56,7 +56,7 @@ from lmmscore.judges.faults import (
     refuse,
     with_texts,
 )
-from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
+from lmmscore.judges.http import Body, Connection, Oversized
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
 from lmmscore.records import Reply, Usage
 

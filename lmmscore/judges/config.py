@@ -6,18 +6,20 @@ command line, the `judge_options` of Python and the reference all derive from th
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+from lmmscore.errors import JudgeFileError, LmmscoreError, NotAuthorised, nearest
 from lmmscore.judges.budget import Prices, formula_name
 from lmmscore.options import ANSWERS, COST, Declared, declared, option
 
@@ -555,3 +557,127 @@ def _nearer(problem: str) -> str:
         known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]
 
     return f"{place}: unknown key{nearest(key, known) or '; known: ' + ', '.join(known)}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Keys, and whatever else is secret.
+# --------------------------------------------------------------------------------------------------
+
+USUAL_KEY = "OPENAI_API_KEY"
+SHORTEST_SECRET = 6
+"""What is shorter is no secret, and occurs in any text."""
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_URL_SAFE = str.maketrans("+/", "-_")
+_KEY_BY_HOST = {
+    "openrouter.ai": "OPENROUTER_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "openai.azure.com": "AZURE_OPENAI_API_KEY",
+    "cognitiveservices.azure.com": "AZURE_OPENAI_API_KEY",
+    "services.ai.azure.com": "AZURE_OPENAI_API_KEY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret and the name of the place it came from. Only the place is ever shown."""
+
+    secret: str = field(repr=False)
+    source: str
+    others: tuple[str, ...] = field(default=(), repr=False)
+    """What else goes to this server and nowhere else: a password, a secret query or header."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """All that must not be shown, in every form that a server may repeat it in."""
+        whole = [text for text in (self.secret, *self.others) if len(text) >= SHORTEST_SECRET]
+        return [form for text in whole for form in _forms(text)]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and as it looks inside an address, in JSON and in base64."""
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    # In base64 it looks different at each of three places in what is encoded with it; characters
+    # that depend on its neighbours are left out.
+    data = secret.encode("utf-8", "replace")
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + data).decode()
+        certain = encoded[(8 * shift + 5) // 6 : (shift + len(data)) * 8 // 6]
+        if len(certain) >= SHORTEST_SECRET:
+            yield certain
+            yield certain.translate(_URL_SAFE)
+
+
+def hider(keys: Iterable[Key]) -> Callable[[str], str]:
+    """Return what takes secrets out of a text, should a server repeat them in whatever case."""
+    forms = {form.lower() for key in keys for form in key.secrets}
+    # The longest first: one may be a part of another.
+    secrets = sorted(forms, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, secrets)), re.IGNORECASE)
+
+    def hide(text: str) -> str:
+        lowered = text.lower()
+        if any(secret in lowered for secret in secrets):
+            return pattern.sub("…", text)
+        return text
+
+    return hide
+
+
+def find_key(
+    endpoint: Endpoint,
+    judge: str,
+    options: JudgeOptions,
+    environ: Mapping[str, str] | None = None,
+) -> Key:
+    """Return the key for a server, from the environment or a keyring.
+
+    A provider with a variable of its own gets that key and no other: OpenAI's is none of its
+    business. A server that nobody knows may need none; there, a stand-in is sent.
+    """
+    environ = os.environ if environ is None else environ
+    name = options.key_env or _usual_key(endpoint.host)
+    headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]
+    hidden = (*endpoint.secrets, *headers)
+    if environ.get(name):
+        return _checked(Key(environ[name].strip(), name, hidden), judge)
+
+    stored = _from_keyring(name)
+    if stored:
+        return _checked(Key(stored.strip(), f"{name} in the keyring", hidden), judge)
+    if options.key_env or name != USUAL_KEY or endpoint.is_openai:
+        raise NotAuthorised(f"{judge}: no key; set the environment variable {name}")
+    return Key("none", f"{USUAL_KEY}, which is not set", hidden)
+
+
+def _usual_key(host: str) -> str:
+    for suffix, name in _KEY_BY_HOST.items():
+        if host == suffix or host.endswith("." + suffix):
+            return name
+    return USUAL_KEY
+
+
+def _checked(key: Key, judge: str) -> Key:
+    """Return a key that a header can carry. Raises NotAuthorised."""
+    if not (key.secret.isascii() and key.secret.isprintable()):
+        raise NotAuthorised(
+            f"{judge}: {key.source} holds a character that no key has; copy the key again"
+        )
+    return key
+
+
+def _from_keyring(name: str) -> str | None:
+    """Return what the keyring holds under this name; None without the `keyring` extra."""
+    try:
+        import keyring
+    except ImportError:
+        return None
+
+    try:
+        stored = keyring.get_password("lmmscore", name)
+    except keyring.errors.KeyringError:
+        return None
+
+    return stored if isinstance(stored, str) else None

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import orjson
@@ -38,14 +38,10 @@ from lmmscore.judges.client import (
 )
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
 from lmmscore.judges.faults import Answer, Malformed, sound_text, tolerant_json, with_texts
-from lmmscore.judges.http import Body, coalesced, file_client
+from lmmscore.judges.http import ApiMailbox, Body, Mailbox, coalesced
 from lmmscore.judges.judge import Bench, JudgeBase, register
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.records import Reply, Usage
-
-if TYPE_CHECKING:
-    from lmmscore.judges.batches import Mailbox
-
 
 # --------------------------------------------------------------------------------------------------
 # Conversations as the bodies of requests, the way OpenAI's APIs write them.
@@ -665,12 +661,8 @@ class OpenAIJudge(JudgeBase):
 
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
-        from lmmscore.judges.batches import ApiMailbox
-
         replica = next(iter(self._client.replicas))
-        client, headers = file_client(replica.endpoint, replica.key, self._options)
-        most_bytes = int(self._options.max_response_mb * 1e6)
-        return ApiMailbox(client, headers, self._client.hide, most_bytes)
+        return ApiMailbox(replica.endpoint, replica.key, self._options, self._client.hide)
 
     def batch_usd(self, conversation: Conversation) -> float:
         """Return what a question may cost at most in a batch; 0 where no prices are known."""
