@@ -241,6 +241,12 @@ class Address:
         """The servers, for messages."""
         return ", ".join(endpoint.masked_url for endpoint in self.endpoints)
 
+    def is_same(self, other: Address) -> bool:
+        """Whether this is the same model at the same servers, in whatever order."""
+        ours = {endpoint.masked_url for endpoint in self.endpoints}
+        theirs = {endpoint.masked_url for endpoint in other.endpoints}
+        return self.model == other.model and ours == theirs
+
 
 def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     """Read `MODEL[@BASE_URL[,BASE_URL…]]`.
@@ -298,27 +304,11 @@ def mask(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeEntry:
-    """One judge of a judges.yaml."""
-
-    model: str
-    urls: tuple[str, ...]
-    """Its servers; none means OpenAI."""
-    options: JudgeOptions
-
-    @property
-    def spec(self) -> str:
-        """The judge as it would be written after `openai/`."""
-        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL
-        # points.
-        return f"{self.model}@{','.join(self.urls) or OPENAI_URL}"
-
-
-@dataclass(frozen=True, slots=True)
 class NamedJudge:
-    """A judge as asked for: what follows `openai/`, and its options."""
+    """A judge as asked for, or as an entry of judges.yaml describes it."""
 
     spec: str
+    """How it would be written after `openai/`."""
     options: JudgeOptions
 
     @property
@@ -327,7 +317,7 @@ class NamedJudge:
         return parse_address(self.spec, os.environ.get("OPENAI_BASE_URL", ""))
 
 
-def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
+def load_judges(path: Path | None = None) -> dict[str, NamedJudge]:
     """Return the judges by name; those of the user's file override those of lmmscore.
 
     The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current
@@ -369,24 +359,13 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
             f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}"
         )
 
-    spec = name.removeprefix("openai/")
-    address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
-    entry = _entry_at(address, judges)
-    options = JudgeOptions() if entry is None else entry.options
-    return NamedJudge(spec, overridden(options, overrides))
-
-
-def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry | None:
-    """Return the entry for this model at these servers; the user's own stand last, and win."""
-    wanted = {endpoint.masked_url for endpoint in address.endpoints}
-    found = None
+    judge = NamedJudge(name.removeprefix("openai/"), JudgeOptions())
+    # The user's own entries stand last, and win.
     for entry in judges.values():
-        if entry.model == address.model:
-            there = parse_address(entry.spec).endpoints
-            if {endpoint.masked_url for endpoint in there} == wanted:
-                found = entry
+        if entry.address.is_same(judge.address):
+            judge = replace(judge, options=entry.options)
 
-    return found
+    return replace(judge, options=overridden(judge.options, overrides))
 
 
 def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
@@ -506,7 +485,7 @@ def _annotation(declared_option: Declared) -> Any:
     return bounded | None if optional else bounded
 
 
-def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
+def _read(data: Any, where: str) -> dict[str, NamedJudge]:
     """Return the judges of a file by name. Raises JudgeFileError with every problem in it."""
     from lmmscore.yaml_files import complaints
 
@@ -518,12 +497,13 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
     return {name: _entry(entry, f"{where}, judges.{name}") for name, entry in result.judges.items()}
 
 
-def _entry(entry: Any, where: str) -> JudgeEntry:
+def _entry(entry: Any, where: str) -> NamedJudge:
     """Return one judge of a file. Raises JudgeFileError."""
     if entry.base_url and entry.base_urls:
         raise JudgeFileError(f"{where}: base_url and base_urls; keep one")
 
-    urls = tuple(entry.base_urls or filter(None, [entry.base_url]))
+    # Without an address it is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
+    urls = ",".join(entry.base_urls) or entry.base_url or OPENAI_URL
     sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
     given = {
         each.name: getattr(sections[each.about.section], each.name)
@@ -533,7 +513,7 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
     if entry.prices is not None:
         given["prices"] = Prices(**entry.prices.model_dump())
 
-    made = JudgeEntry(entry.model, urls, JudgeOptions(**given))
+    made = NamedJudge(f"{entry.model}@{urls}", JudgeOptions(**given))
     try:
         formula_name(entry.model, entry.image_tokens)
         parse_address(made.spec)

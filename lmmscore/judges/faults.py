@@ -7,10 +7,10 @@ is the only place that does.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -36,6 +36,8 @@ MOST_NESTED = 100
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_S = 365 * 86_400.0
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SHOWN_CHARACTERS = 400
 
 _NO_QUOTA = frozenset(
@@ -511,39 +513,31 @@ def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
     `retry-after-ms`, or `retry-after` in seconds or as a date; one in the past means now. Header
     names are in lower case.
     """
-    in_ms = _number(headers.get("retry-after-ms", ""))
-    if in_ms is not None:
-        wait_s = _sensible(in_ms / 1000)
-        if wait_s is not None:
-            return wait_s
+    for text in (headers.get("retry-after-ms", "") + "ms", headers.get("retry-after", "")):
+        wait_s = span_s(text, wall_s)
+        # `inf`, `nan` and the number of seconds since 1970 are no waits.
+        if wait_s is not None and wait_s < _LONGEST_WAIT_S:
+            return max(0.0, wait_s)
 
-    value = headers.get("retry-after", "").strip()
-    if value.endswith("ms"):
-        in_ms = _number(value.removesuffix("ms"))
-        return None if in_ms is None else _sensible(in_ms / 1000)
-
-    seconds = _number(value.removesuffix("s"))
-    if seconds is None:
-        seconds = _seconds_until(value, wall_s)
-
-    return None if seconds is None else _sensible(seconds)
+    return None
 
 
-def _number(text: str) -> float | None:
+def span_s(text: str, wall_s: float) -> float | None:
+    """Read `20ms`, `6m0s`, `1.5`, or a date as seconds from now; None when it says nothing."""
+    text = text.strip()
+    parts = _SPAN.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
     try:
         return float(text)
     except ValueError:
-        return None
+        pass
 
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return max(0.0, read(text).timestamp() - wall_s)
+        except (ValueError, TypeError, IndexError):
+            continue
 
-def _seconds_until(text: str, wall_s: float) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() - wall_s
-    except (ValueError, TypeError, IndexError):
-        return None
-
-
-def _sensible(seconds: float) -> float | None:
-    # `inf`, `nan` and the number of seconds since 1970 are no waits.
-    sensible = math.isfinite(seconds) and seconds < _LONGEST_WAIT_S
-    return max(0.0, seconds) if sensible else None
+    return None

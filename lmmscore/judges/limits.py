@@ -11,21 +11,17 @@ import heapq
 import itertools
 import math
 import random
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LmmscoreError
-from lmmscore.judges.faults import Trouble
+from lmmscore.judges.faults import Trouble, span_s
 
 T = TypeVar("T")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _LONGEST_RESET_S = 31 * 86_400.0
 _MOST_FILES = 65_536
 _MOST_OTHERS = 96
@@ -149,24 +145,6 @@ def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None
         return Quota(limit, max(0.0, remaining), max(rate, limit / 86_400))
 
     return None
-
-
-def span_s(text: str, wall_s: float) -> float | None:
-    """Read `20ms`, `6m0s`, `1.5`, or a date as seconds from now; None when it says nothing."""
-    text = text.strip()
-    parts = _SPAN.findall(text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-    try:
-        return float(text)
-    except ValueError:
-        pass
-
-    try:
-        return max(0.0, datetime.fromisoformat(text).timestamp() - wall_s)
-    except ValueError:
-        return None
 
 
 @dataclass(order=True, slots=True)

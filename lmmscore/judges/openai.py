@@ -229,7 +229,7 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         raise Malformed("no message in the first choice")
 
     text, thinking = _content(message.get("content"))
-    thought = message.get("reasoning_content") or message.get("reasoning") or ""
+    thought = message.get("reasoning_content") or message.get("reasoning")
     also = {
         "tool_calls": message.get("tool_calls"),
         "choices": choices[1:],
@@ -245,22 +245,22 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         fingerprint=_text(data.get("system_fingerprint")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
         also=_json_of({name: value for name, value in also.items() if value}),
-        usage=chat_usage(data.get("usage")),
+        usage=usage_of(data.get("usage"), "prompt", "completion"),
     )
 
 
-def chat_usage(usage: Any) -> Usage:
-    """Read the usage of a Chat Completions body; None for whatever it does not say."""
-    if not isinstance(usage, dict):
-        return Usage()
+def usage_of(usage: Any, sent: str, received: str) -> Usage:
+    """Read the usage of a body; None for whatever it does not say.
 
+    The tokens are `SENT_tokens` and `RECEIVED_tokens`, their details `SENT_tokens_details`, …
+    """
     # DeepSeek reports cached tokens beside the others; everyone else among the details.
-    cached = _count(usage, "prompt_tokens_details", "cached_tokens")
+    cached = _count(usage, f"{sent}_tokens_details", "cached_tokens")
     return Usage(
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
+        prompt_tokens=_count(usage, f"{sent}_tokens"),
+        completion_tokens=_count(usage, f"{received}_tokens"),
         cached_tokens=cached if cached is not None else _count(usage, "prompt_cache_hit_tokens"),
-        reasoning_tokens=_count(usage, "completion_tokens_details", "reasoning_tokens"),
+        reasoning_tokens=_count(usage, f"{received}_tokens_details", "reasoning_tokens"),
     )
 
 
@@ -287,7 +287,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         model=_text(data.get("model")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
         also=_json_of({name: value for name, value in also.items() if value}),
-        usage=responses_usage(data.get("usage")),
+        usage=usage_of(data.get("usage"), "input", "output"),
     )
 
 
@@ -324,19 +324,6 @@ class ResponsesOutput:
 
         # Some servers send a plain string where OpenAI sends a list of parts.
         self.texts.append(_text(item.get("content")))
-
-
-def responses_usage(usage: Any) -> Usage:
-    """Read the usage of a Responses body."""
-    if not isinstance(usage, dict):
-        return Usage()
-
-    return Usage(
-        prompt_tokens=_count(usage, "input_tokens"),
-        completion_tokens=_count(usage, "output_tokens"),
-        cached_tokens=_count(usage, "input_tokens_details", "cached_tokens"),
-        reasoning_tokens=_count(usage, "output_tokens_details", "reasoning_tokens"),
-    )
 
 
 def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -415,8 +402,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _count(usage: Mapping[str, Any], *path: str) -> int | None:
-    value: Any = usage
+def _count(value: Any, *path: str) -> int | None:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if type(value) is int and 0 <= value <= _MOST else None
@@ -729,10 +715,9 @@ class ChatRoute:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
             head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
 
-        if self._structured and conversation.message is not None and conversation.message.schema:
-            schema = json.loads(conversation.message.schema)
-            held = {"name": "reply", "strict": True, "schema": schema}
-            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
+        schema = _schema_of(conversation) if self._structured else None
+        if schema:
+            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
 
         elements = await self._messages.elements(conversation)
         return body_with("messages", {**head, **fields}, elements), fields
@@ -740,23 +725,18 @@ class ChatRoute:
 
 def parameters_of(options: JudgeOptions) -> dict[str, Any]:
     """Return what changes the answers, as it stands in every key."""
-    given = {name: getattr(options, name) for name in _PARAMETERS}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = _given({name: getattr(options, name) for name in _PARAMETERS})
     if options.temperature is not None:
         # 0 and 0.0 are the same question, and must be the same key.
         given["temperature"] = float(options.temperature)
 
-    if options.structured:
-        given["structured"] = True
-
-    if options.logprobs:
-        # It changes no answer, but a reply on record without them is not what is asked for.
-        given["logprobs"] = True
-
-    if options.extra:
-        given["extra"] = dict(options.extra)
-
-    return given
+    # Probabilities change no answer, but a reply on record without them is not what is asked for.
+    asked = {
+        "structured": options.structured,
+        "logprobs": options.logprobs,
+        "extra": dict(options.extra),
+    }
+    return given | {name: value for name, value in asked.items() if value}
 
 
 def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
@@ -769,11 +749,23 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
         limit: options.max_tokens,
         "reasoning_effort": options.reasoning_effort,
     }
-    given = {name: value for name, value in fields.items() if value is not None}
     if options.logprobs:
-        given |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        fields |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
 
-    return {**given, **options.extra}
+    return {**_given(fields), **options.extra}
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields without those that are not given."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _schema_of(conversation: Conversation) -> dict[str, Any] | None:
+    """Return the schema that the last message asks for, as both APIs name it."""
+    message = conversation.message
+    if message is None or not message.schema:
+        return None
+    return {"name": "reply", "strict": True, "schema": json.loads(message.schema)}
 
 
 def _opening(conversation: Conversation) -> Conversation:
@@ -863,17 +855,10 @@ class ResponsesRoute:
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
         """Return the parameters of a question, with its schema where it has one."""
-        message = conversation.message
-        if not self._structured or message is None or not message.schema:
+        schema = _schema_of(conversation) if self._structured else None
+        if not schema:
             return self._fields
-
-        schema = {
-            "type": "json_schema",
-            "name": "reply",
-            "strict": True,
-            "schema": json.loads(message.schema),
-        }
-        return {**self._fields, "text": {"format": schema}}
+        return {**self._fields, "text": {"format": {"type": "json_schema", **schema}}}
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
         """Send the whole history, and the pictures once more. Raises JudgeError."""
@@ -1022,18 +1007,15 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
         )
 
-    fields: dict[str, Any] = {"model": address.model, "store": True}
-    if options.temperature is not None:
-        fields["temperature"] = options.temperature
-
-    if options.max_tokens is not None:
-        fields["max_output_tokens"] = options.max_tokens
-
+    fields: dict[str, Any] = {
+        "model": address.model,
+        "store": True,
+        "temperature": options.temperature,
+        "max_output_tokens": options.max_tokens,
+    }
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
-
     if options.logprobs:
-        fields["include"] = ["message.output_text.logprobs"]
-        fields["top_logprobs"] = TOP_LOGPROBS
+        fields |= {"include": ["message.output_text.logprobs"], "top_logprobs": TOP_LOGPROBS}
 
-    return {**fields, **options.extra}
+    return {**_given(fields), **options.extra}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeUnavailable
 from lmmscore.judges.budget import Budget, Prices, cost_usd
-from lmmscore.judges.faults import Trouble, asked_wait_s
-from lmmscore.judges.limits import Pace, Patience, announced, persist, span_s
+from lmmscore.judges.faults import Trouble, asked_wait_s, span_s
+from lmmscore.judges.limits import Pace, Patience, announced, persist
 from lmmscore.records import Usage
 
 
