@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, counted, listed, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
 from lmmscore.tables import text_row, text_rows
@@ -189,7 +189,7 @@ def role_names(role: str) -> str:
 
 DEFAULT_TASK = "all"
 
-IMAGE_ROLES = ("source", "reference", "marked")
+IMAGE_ROLES = tuple(_ROLES)
 """The kinds of picture that folders and columns are recognised as, besides edits."""
 
 ENOUGH = 0.5
@@ -359,14 +359,10 @@ Value = TypeVar("Value")
 
 def natural(text: str) -> list[tuple[int, int, str]]:
     """Return a sort key by which 2 comes before 10."""
-    key = []
-    for part in re.findall(r"\d+|\D+", text):
-        if part.isascii() and part.isdigit():
-            key.append((0, int(part), part))
-        else:
-            key.append((1, 0, part))
-
-    return key
+    return [
+        (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.findall(r"\d+|\D+", text)
+    ]
 
 
 def name_items(items: Sequence[FoundItem]) -> str:
@@ -409,13 +405,18 @@ def ending(paths: Iterable[Path | PurePosixPath]) -> str:
     return suffixes.pop() if len(suffixes) == 1 else ".*"
 
 
-def listed(names: Iterable[object], most: int = 6) -> str:
-    """Return names as `a, b, c …`."""
-    words = [str(name) for name in names]
-    if len(words) <= most:
-        return ", ".join(words)
+def notes_on_gaps(items: Sequence[FoundItem], edits_as: str) -> list[str]:
+    """Return notes on items without a source, and on how to add edits where there are none."""
+    notes = []
+    bare = [item.id for item in items if "source" not in item.images]
+    if bare:
+        sources = f"{counted(len(bare), 'source')} not found: {listed(bare)}"
+        notes.append(f"{sources}; name the folder they are in with --source FOLDER")
 
-    return f"{', '.join(words[:most])} … ({len(words)} in all)"
+    if not any(item.edits for item in items):
+        notes.append(f"no edits yet; put them as {edits_as}")
+
+    return notes
 
 
 def file_inside(folder: Path, name: object) -> Path | None:
@@ -601,7 +602,7 @@ def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Ro
         replaced.add("task")
         others = {str(row["task"]) for row in rows if row.get("task")} - {choices.task}
         if others:
-            notes.append(f"--task {choices.task} replaces {listed(sorted(others))}")
+            notes.append(f"--task {choices.task} replaces {', '.join(sorted(others))}")
 
     return [{key: row[key] for key in row if key not in replaced} for row in rows]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, counted, nearest
+from lmmscore.errors import FileProblem, counted, listed, nearest
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -26,7 +26,6 @@ from lmmscore.importers.layouts import (
     ending,
     file_inside,
     find_column,
-    listed,
     plain,
     role_of,
 )
@@ -72,7 +71,7 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
         return None
 
     kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
-    names = listed((path.name for path in files), 2)
+    names = listed([path.name for path in files], 3)
     sure = 0.9 if not tree.images else 0.4
     return Guess(sure, f"{counted(len(files), 'data file')} ({names}), {kind}")
 
@@ -300,13 +299,13 @@ class _Extractor:
         notes = [f"ignored the image column {name}" for name in self.plan.left_out]
         if self.missing:
             count = counted(len(self.missing), "picture")
-            notes.append(f"{count} not in the data: {listed(self.missing, 3)}")
+            notes.append(f"{count} not in the data: {listed(self.missing)}")
 
         if self.outside:
             count = counted(len(self.outside), "picture")
             notes.append(
                 f"ignored {count} whose paths lead outside {self.root}: "
-                f"{listed(self.outside, 3)}; copy them into the folder if you trust the data set"
+                f"{listed(self.outside)}; copy them into the folder if you trust the data set"
             )
 
         if not self.methods:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from lmmscore.errors import FileProblem, counted
+from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
@@ -25,10 +25,10 @@ from lmmscore.importers.layouts import (
     PictureLayout,
     ending,
     is_container,
-    listed,
     methods_of,
     name_items,
     natural,
+    notes_on_gaps,
     plain,
     role_of,
 )
@@ -98,7 +98,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         return None
 
     table = _prompts(tree, choices)
-    folders = listed(pictures.folders.values(), 7)
+    folders = listed([*pictures.folders.values()], len(TASKS))
     why = f"the folders {folders} are EditEval's tasks, with numbered sources"
     if table is not None:
         why += f"; {table.path.name} has their prompts"
@@ -120,7 +120,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     name_items(items)
     methods = methods_of(items)
     templates = _templates(base, pictures, methods)
-    notes = _notes(pictures, table, methods)
+    notes = [*_notes(pictures, table), *notes_on_gaps(items, "TASK/N_METHOD.png")]
     return Found(items, methods, tree.root, templates, notes, [table.path] if table else [])
 
 
@@ -242,7 +242,7 @@ def _templates(base: PurePosixPath, pictures: _Pictures, methods: list[str]) -> 
     return {"source": source, "edit": edit}
 
 
-def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> list[str]:
+def _notes(pictures: _Pictures, table: _Prompts | None) -> list[str]:
     notes = []
     if table is None:
         notes.append("no prompts table found; give it with --instructions FILE (.xlsx or .csv)")
@@ -251,14 +251,11 @@ def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> l
     lost = ["/".join(key) for key in prompts if key not in pictures.sources]
     if lost:
         count = counted(len(lost), "prompt")
-        notes.append(f"{count} without a picture ignored: {listed(lost, 4)}")
+        notes.append(f"{count} without a picture ignored: {listed(lost)}")
 
     strays = ["/".join(key) for key in pictures.edits if key not in pictures.sources]
     if strays:
-        notes.append(f"edits without a source ignored: {listed(strays, 4)}")
-
-    if not methods:
-        notes.append("no edits yet; put them next to the sources as TASK/N_METHOD.png")
+        notes.append(f"edits without a source ignored: {listed(strays)}")
 
     return notes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.errors import counted, nearest
+from lmmscore.errors import counted, listed, nearest
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     LAYOUTS,
@@ -20,7 +20,6 @@ from lmmscore.importers.layouts import (
     PictureLayout,
     ending,
     is_container,
-    listed,
     name_items,
     natural,
     role_names,
@@ -65,7 +64,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     used = sum(part.used for part in parts.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
     folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
-    why = f"{folders} repeat file names of {listed(sources)}{where}"
+    why = f"{folders} repeat file names of {listed(sorted(sources))}{where}"
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 
@@ -261,7 +260,7 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
             lost = sorted(set(keyed) - known)
             if lost:
                 says = f"{method}: {counted(len(lost), 'picture')} without a source ignored"
-                notes.append(f"{says}: {listed(lost, 3)}")
+                notes.append(f"{says}: {listed(lost)}")
 
     return notes
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from lmmscore.errors import counted
+from lmmscore.errors import listed
 from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
@@ -21,10 +21,10 @@ from lmmscore.importers.layouts import (
     LayoutError,
     PictureLayout,
     ending,
-    listed,
     methods_of,
     name_items,
     natural,
+    notes_on_gaps,
     role_of,
 )
 
@@ -84,7 +84,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     slot = name_items(items)
     methods = methods_of(items)
     templates = _templates(tree, items, outputs.prefix, slot)
-    notes = _notes(outputs, language, choices, [item for item in items if not item.images])
+    notes = [*_notes(outputs, language, choices), *notes_on_gaps(items, LOOKS_LIKE)]
     return Found(items, methods, tree.root, templates, notes)
 
 
@@ -135,22 +135,15 @@ def _language(outputs: _Outputs, choices: Choices) -> str:
     return choices.language
 
 
-def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundItem]) -> list[str]:
-    notes = []
+def _notes(outputs: _Outputs, language: str, choices: Choices) -> list[str]:
     others = sorted(set(outputs.edits) - {language})
-    if others and choices.language is None:
-        notes.append(
-            f"took the instructions in {language}; --language {others[0]} takes the others, "
-            "as another benchmark"
-        )
+    if not others or choices.language is not None:
+        return []
 
-    if bare:
-        count = counted(len(bare), "item")
-        notes.append(
-            f"{count} without KEY_SRCIMG beside; name the folder of the sources with --source"
-        )
-
-    return notes
+    return [
+        f"took the instructions in {language}; --language {others[0]} takes the others, as another "
+        "benchmark"
+    ]
 
 
 def _templates(tree: FolderTree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import counted
+from lmmscore.errors import counted, listed
 from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
@@ -26,9 +26,9 @@ from lmmscore.importers.layouts import (
     in_natural_order,
     is_container,
     largest_listing,
-    listed,
     name_items,
     natural,
+    notes_on_gaps,
 )
 
 LOOKS_LIKE = (
@@ -49,7 +49,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     methods = _methods(tree, entries, _originals(tree, entries, choices))
     count = counted(len(entries), "entry", "entries")
     why = f"{path.name} has {count} with id, prompt and edit_type, as ImgEdit's"
-    return Guess(0.96, f"{why}; edits named by its keys in {listed(methods) or 'no folder'}")
+    return Guess(0.96, f"{why}; edits named by its keys in {listed([*methods]) or 'no folder'}")
 
 
 def take(tree: FolderTree, choices: Choices) -> Found:
@@ -77,7 +77,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
 
     name_items(items)
     templates = _templates(tree.root, items, originals, methods)
-    notes = _notes(items, originals, methods)
+    notes = notes_on_gaps(items, "METHOD/KEY.png")
     return Found(items, list(methods), tree.root, templates, notes, [path])
 
 
@@ -171,23 +171,6 @@ def _templates(
         edits += by_key.values()
 
     return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
-
-
-def _notes(
-    items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
-) -> list[str]:
-    notes = []
-    bare = [item.fields["original"] for item in items if not item.images]
-    if originals is None:
-        notes.append("the originals were not found; give their folder with --source FOLDER")
-    elif bare:
-        count = counted(len(bare), "original")
-        notes.append(f"{count} not found in {originals}: {listed(bare, 3)}")
-
-    if not methods:
-        notes.append("no edits yet; put them as METHOD/KEY.png")
-
-    return notes
 
 
 LAYOUTS.register("imgedit")(PictureLayout("imgedit", LOOKS_LIKE, look, take))

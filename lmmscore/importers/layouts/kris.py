@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, counted
+from lmmscore.errors import FileProblem, listed
 from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
@@ -23,8 +23,8 @@ from lmmscore.importers.layouts import (
     folder_asked_for,
     in_natural_order,
     json_in,
-    listed,
     natural,
+    notes_on_gaps,
 )
 
 LOOKS_LIKE = (
@@ -41,8 +41,8 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     if not found:
         return None
 
-    categories = listed((folder.name for folder in found), 4)
-    methods = listed(_methods(tree, found)) or "no folder"
+    categories = listed([folder.name for folder in found])
+    methods = listed([*_methods(tree, found)]) or "no folder"
     return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
 
 
@@ -60,7 +60,8 @@ def take(tree: FolderTree, choices: Choices) -> Found:
             item.edits = edits_of(methods, (folder.name, name))
             items.append(item)
 
-    return Found(items, list(methods), tree.root, {}, _notes(items, methods))
+    notes = notes_on_gaps(items, "results/MODEL/CATEGORY/ID.jpg")
+    return Found(items, list(methods), tree.root, {}, notes)
 
 
 def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
@@ -132,18 +133,6 @@ def _methods(
         methods.setdefault(model, {})[path.parts[-2], path.stem] = real
 
     return in_natural_order(methods)
-
-
-def _notes(items: list[FoundItem], methods: dict[str, Any]) -> list[str]:
-    notes = []
-    bare = [item.id for item in items if "source" not in item.images]
-    if bare:
-        notes.append(f"{counted(len(bare), 'item')} without an input: {listed(bare, 3)}")
-
-    if not methods:
-        notes.append("no edits yet; put them as results/MODEL/CATEGORY/ID.jpg")
-
-    return notes
 
 
 LAYOUTS.register("kris")(PictureLayout("kris", LOOKS_LIKE, look, take))

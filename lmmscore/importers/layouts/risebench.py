@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import counted
+from lmmscore.errors import counted, listed
 from lmmscore.importers.layouts import (
     LAYOUTS,
     Choices,
@@ -23,8 +23,8 @@ from lmmscore.importers.layouts import (
     folder_asked_for,
     in_natural_order,
     largest_listing,
-    listed,
     natural,
+    notes_on_gaps,
 )
 
 LOOKS_LIKE = (
@@ -47,7 +47,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         return None
 
     path, entries = listing
-    methods = listed(_methods(tree)) or "no folder"
+    methods = listed([*_methods(tree)]) or "no folder"
     count = counted(len(entries), "entry", "entries")
     return Guess(0.97, f"{path.name} has {count} of RISEBench's form; edits in {methods}")
 
@@ -67,7 +67,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     for item in items:
         item.edits = edits_of(methods, (item.task, item.id))
 
-    notes = _notes(items, inputs, methods)
+    notes = notes_on_gaps(items, "MODEL/images/CATEGORY/INDEX.png")
     return Found(items, list(methods), tree.root, {}, notes, [path])
 
 
@@ -111,21 +111,6 @@ def _methods(tree: FolderTree) -> dict[str, dict[tuple[str, str], Path]]:
         methods.setdefault(model, {})[path.parts[-2], path.stem] = tree.real(path)
 
     return in_natural_order(methods)
-
-
-def _notes(items: list[FoundItem], inputs: Path, methods: dict[str, Any]) -> list[str]:
-    notes = []
-    bare = [item.id for item in items if "source" not in item.images]
-    if bare:
-        count = counted(len(bare), "input")
-        notes.append(
-            f"{count} not found in {inputs}: {listed(bare, 3)}; name their folder with --source"
-        )
-
-    if not methods:
-        notes.append("no edits yet; put them as MODEL/images/CATEGORY/INDEX.png")
-
-    return notes
 
 
 LAYOUTS.register("risebench")(PictureLayout("risebench", LOOKS_LIKE, look, take))

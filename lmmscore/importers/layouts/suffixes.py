@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.errors import counted
+from lmmscore.errors import counted, listed
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -19,7 +19,6 @@ from lmmscore.importers.layouts import (
     LayoutError,
     PictureLayout,
     ending,
-    listed,
     methods_of,
     name_items,
     natural,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import FileProblem, ImageProblem, counted
+from lmmscore.errors import FileProblem, ImageProblem, counted, listed
 from lmmscore.images import draw_over
 from lmmscore.importers.layouts import (
     LAYOUTS,
@@ -26,7 +26,6 @@ from lmmscore.importers.layouts import (
     file_inside,
     folder_asked_for,
     json_in,
-    listed,
     name_items,
     natural,
 )
@@ -70,7 +69,7 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     if not places:
         return None
 
-    models = listed(dict.fromkeys(place.model for place in places))
+    models = listed([*dict.fromkeys(place.model for place in places)])
     return Guess(0.98, f"{counted(len(places), 'file')} TASK/TASK_results.json, of {models}")
 
 
@@ -180,12 +179,12 @@ def _notes(results: _Results) -> list[str]:
 
     if results.absent:
         count = counted(len(results.absent), "entry", "entries")
-        names = listed(results.absent, 3)
+        names = listed(results.absent)
         notes.append(f"{count} name a picture that is not there, so the edit is missing: {names}")
 
     if results.differing:
         count = counted(len(results.differing), "item")
-        names = listed(results.differing, 3)
+        names = listed(results.differing)
         notes.append(
             f"{count} have different prompts for different models; the first was taken: {names}"
         )
