@@ -101,7 +101,7 @@ def command(
     chosen, guess = choose(tree, choices, layout)
     click.echo(f"recognised the layout {chosen.name}: {guess.why}", err=True)
 
-    found = read(tree, choices, chosen)
+    found = read(tree, choices, guess)
     say_notes(found.notes)
 
     header = [f"Written by `lmmscore init`; layout {chosen.name}: {guess.why}", *_advice(found)]

@@ -121,7 +121,7 @@ def test_a_mistyped_source_folder_is_not_overlooked(tmp_path: Path) -> None:
     with pytest.raises(LmmscoreError, match="did you mean photos"):
         choices = Choices(source="photoss", instruction="Make it blue")
         tree = scan(tmp_path)
-        read(tree, choices, choose(tree, choices)[0])
+        read(tree, choices, choose(tree, choices)[1])
 
 
 def test_two_items_cannot_show_an_effect_of_position() -> None:

@@ -275,22 +275,37 @@ class Guess:
 
     sure: float
     why: str
+    read: Callable[[], Found]
+    """Reads the folder by the layout."""
+
+
+Look = Callable[[FolderTree, Choices], Guess | None]
+"""Looks whether a folder is laid out in a certain way; None where nothing speaks for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureLayout:
-    """A way to arrange pictures in folders: how to recognise it and how to read it."""
+    """A way to arrange pictures in folders."""
 
     name: str
     looks_like: str
     """What is expected, in one line; error messages and the documentation show it."""
 
-    look: Callable[[FolderTree, Choices], Guess | None]
-    take: Callable[[FolderTree, Choices], Found]
+    look: Look
 
 
 LAYOUTS: Registry[PictureLayout] = Registry("layout", __name__)
 """Each module of this package registers the layout that is named like it."""
+
+
+def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
+    """Register a layout: `@layout("folders", "METHOD/ID.png")` above what looks for it."""
+
+    def add(look: Look) -> Look:
+        LAYOUTS.register(name)(PictureLayout(name, looks_like, look))
+        return look
+
+    return add
 
 
 def layout_names() -> list[str]:
@@ -308,15 +323,18 @@ def choose(
 ) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
     if name is not None:
-        layout = LAYOUTS.get(name)
-        return layout, layout.look(tree, choices) or Guess(0.0, "as you said")
+        named = LAYOUTS.get(name)
+        guess = named.look(tree, choices)
+        if guess is None:
+            raise tree.misfit(named.looks_like)
+        return named, guess
 
     layouts = all_layouts()
     guesses: list[tuple[Guess, PictureLayout]] = []
-    for layout in layouts.values():
-        guess = layout.look(tree, choices)
+    for each in layouts.values():
+        guess = each.look(tree, choices)
         if guess is not None:
-            guesses.append((guess, layout))
+            guesses.append((guess, each))
 
     guesses.sort(key=lambda pair: -pair[0].sure)
 
@@ -325,11 +343,11 @@ def choose(
 
     # A benchmark made by the wrong layout looks plausible, so nothing is taken by chance.
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
-        fits = "\n".join(f"  --layout {layout.name}: {guess.why}" for guess, layout in guesses[:3])
+        fits = "\n".join(f"  --layout {each.name}: {guess.why}" for guess, each in guesses[:3])
         raise LayoutError(f"{tree.root}: several layouts fit equally; choose one:\n{fits}")
 
-    guess, layout = guesses[0]
-    return layout, guess
+    surest, fitting = guesses[0]
+    return fitting, surest
 
 
 def _nothing_fits(
@@ -340,14 +358,14 @@ def _nothing_fits(
     """Return what was seen in a folder, what came nearest, and every layout there is."""
     lines = [f"{tree.root}: no known layout; seen: {tree.summary()}"]
     if guesses:
-        guess, layout = guesses[0]
+        guess, nearest_layout = guesses[0]
         lines.append(
-            f"nearest is --layout {layout.name}: {guess.why}; "
+            f"nearest is --layout {nearest_layout.name}: {guess.why}; "
             "name the folder of sources with --source FOLDER"
         )
 
     lines.append("expected one of:")
-    lines += [f"  --layout {layout.name}: {layout.looks_like}" for layout in layouts.values()]
+    lines += [f"  --layout {each.name}: {each.looks_like}" for each in layouts.values()]
     return "\n".join(lines)
 
 
@@ -509,9 +527,9 @@ COLUMN_NAMES: dict[str, Sequence[str]] = {
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".xlsx")
 
 
-def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
+def read(tree: FolderTree, choices: Choices, guess: Guess) -> Found:
     """Return what a layout finds, with instructions from wherever they can be had."""
-    found = layout.take(tree, choices)
+    found = guess.read()
     if tree.unusable:
         names = ", ".join(tree.unusable[:3])
         found.notes.append(f"ignored files whose names are not text: {names}")

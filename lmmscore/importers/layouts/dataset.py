@@ -15,17 +15,16 @@ from lmmscore.errors import FileProblem, counted, listed, nearest
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
     file_inside,
     find_column,
+    layout,
     plain,
     role_of,
 )
@@ -36,8 +35,6 @@ from lmmscore.tables import (
     dataset_columns,
     dataset_rows,
 )
-
-LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
 
 _EDITED = {"edited", "edit", "output", "result", "generated", "prediction", "after"}
 
@@ -64,7 +61,11 @@ class _ColumnPlan:
     left_out: list[str] = field(default_factory=list)
 
 
-def look(tree: FolderTree, _: Choices) -> Guess | None:
+LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
+
+
+@layout("dataset", LOOKS_LIKE)
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the files' types. Pictures next to a Parquet file make a data set less likely."""
     files = tree.named(".arrow", ".parquet")
     if not files:
@@ -73,10 +74,11 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
     names = listed([path.name for path in files], 3)
     sure = 0.9 if not tree.images else 0.4
-    return Guess(sure, f"{counted(len(files), 'data file')} ({names}), {kind}")
+    why = f"{counted(len(files), 'data file')} ({names}), {kind}"
+    return Guess(sure, why, lambda: _found(tree, choices))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices) -> Found:
     """Sort the columns, then write out the pictures of every row."""
     path = tree.real(tree.files[0]) if len(tree.files) == 1 else tree.root
     files = data_files(path, choices.split)
@@ -339,6 +341,3 @@ def suffix_of(data: bytes) -> str:
             return suffix
 
     return ".png"
-
-
-LAYOUTS.register("dataset")(PictureLayout("dataset", LOOKS_LIKE, look, take))

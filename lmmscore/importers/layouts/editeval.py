@@ -16,15 +16,14 @@ from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.importers.layouts import (
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
     ending,
     is_container,
+    layout,
     methods_of,
     name_items,
     natural,
@@ -42,10 +41,6 @@ TASKS = (
     "style_change",
     "texture_change",
     "action_change",
-)
-
-LOOKS_LIKE = (
-    f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)"
 )
 
 Key = tuple[str, str]
@@ -90,11 +85,15 @@ class _Prompts:
     by_key: dict[Key, Prompt]
 
 
+@layout(
+    "editeval",
+    f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders named after EditEval's tasks, with numbered pictures inside."""
     base = _base(tree, choices)
     pictures = _pictures(tree, base) if base is not None else None
-    if pictures is None or not pictures.sources:
+    if base is None or pictures is None or not pictures.sources:
         return None
 
     table = _prompts(tree, choices)
@@ -103,17 +102,14 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     if table is not None:
         why += f"; {table.path.name} has their prompts"
 
-    return Guess(0.95 if table or len(pictures.folders) > 1 else 0.55, why)
+    sure = 0.95 if table or len(pictures.folders) > 1 else 0.55
+    return Guess(sure, why, lambda: _found(tree, base, pictures, table))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(
+    tree: FolderTree, base: PurePosixPath, pictures: _Pictures, table: _Prompts | None
+) -> Found:
     """Read the sources, the prompts and whatever edits there are."""
-    base = _base(tree, choices)
-    pictures = _pictures(tree, base) if base is not None else None
-    if base is None or pictures is None or not pictures.sources:
-        raise tree.misfit(LOOKS_LIKE)
-
-    table = _prompts(tree, choices)
     prompts = table.by_key if table else {}
     keys = sorted(pictures.sources, key=_natural_key)
     items = [_item(tree, key, pictures, prompts) for key in keys]
@@ -392,6 +388,3 @@ class _Sheet:
 
 def _is_heading(instruction: str) -> bool:
     return len(instruction) < 30 and "instruct" in plain(instruction)
-
-
-LAYOUTS.register("editeval")(PictureLayout("editeval", LOOKS_LIKE, look, take))

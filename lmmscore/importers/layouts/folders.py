@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import NoReturn
 
 from lmmscore.errors import counted, listed, nearest
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
-    LAYOUTS,
     PLAIN_NAMES,
     Choices,
     FolderTree,
@@ -17,16 +17,14 @@ from lmmscore.importers.layouts import (
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
     is_container,
+    layout,
     name_items,
     natural,
     role_names,
     role_of,
 )
-
-LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each"
 
 Keyed = dict[str, PurePosixPath]
 """Pictures by their name inside a folder, without file type."""
@@ -49,6 +47,10 @@ class _Arrangement:
         return sum(len(keyed) for _, keyed in placed)
 
 
+@layout(
+    "folders",
+    "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the names that the folders share."""
     task_first, parts = _arrangements(tree, choices)
@@ -58,23 +60,22 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         if not shared:
             return None
 
-        return Guess(0.3, f"{listed(shared)} share file names, but none is named like a source")
+        why = f"{listed(shared)} share file names, but none is named like a source"
+        return Guess(0.3, why, lambda: _no_sources(tree))
 
     sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
     used = sum(part.used for part in parts.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
     folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
     why = f"{folders} repeat file names of {listed(sorted(sources))}{where}"
-    return Guess(0.5 + 0.4 * used / len(tree.images), why)
+    share = used / len(tree.images)
+    return Guess(0.5 + 0.4 * share, why, lambda: _found(tree, choices, task_first, parts))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(
+    tree: FolderTree, choices: Choices, task_first: bool, parts: dict[str, _Arrangement]
+) -> Found:
     """Read the items from the sources and the methods from the folders."""
-    task_first, parts = _arrangements(tree, choices)
-    parts = {task: part for task, part in parts.items() if part.methods}
-    if not parts:
-        raise _no_sources(tree)
-
     if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
         hint = nearest(choices.source, tree.tops)
         raise LayoutError(
@@ -274,12 +275,10 @@ def _shared_without_source(tree: FolderTree) -> list[str]:
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 
-def _no_sources(tree: FolderTree) -> LayoutError:
+def _no_sources(tree: FolderTree) -> NoReturn:
+    """Refuse a folder of which nobody can say what the edits were made from."""
     seen = listed(tree.tops) or "no folders"
-    return LayoutError(
+    raise LayoutError(
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
         "or say which it is with --source FOLDER"
     )
-
-
-LAYOUTS.register("folders")(PictureLayout("folders", LOOKS_LIKE, look, take))

@@ -12,23 +12,20 @@ from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import listed
 from lmmscore.importers.layouts import (
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
+    layout,
     methods_of,
     name_items,
     natural,
     notes_on_gaps,
     role_of,
 )
-
-LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
 
 Key = tuple[str, str]
 """Task and key."""
@@ -51,6 +48,7 @@ class _Outputs:
     prefix: str = "fullset/"
 
 
+@layout("gedit", "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)")
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders fullset/TASK/en or fullset/TASK/cn."""
     outputs = _outputs(tree, choices)
@@ -59,15 +57,12 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
 
     methods = listed(sorted(outputs.methods))
     languages = " and ".join(sorted(outputs.edits))
-    return Guess(0.97, f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
+    why = f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks"
+    return Guess(0.97, why, lambda: _found(tree, choices, outputs))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, outputs: _Outputs) -> Found:
     """Read one language's items; sources from beside the edits or from a folder of their own."""
-    outputs = _outputs(tree, choices)
-    if not outputs.edits:
-        raise tree.misfit(LOOKS_LIKE)
-
     language = _language(outputs, choices)
     edits = outputs.edits[language]
     sources = outputs.sources.get(language, {})
@@ -84,7 +79,10 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     slot = name_items(items)
     methods = methods_of(items)
     templates = _templates(tree, items, outputs.prefix, slot)
-    notes = [*_notes(outputs, language, choices), *notes_on_gaps(items, LOOKS_LIKE)]
+    notes = [
+        *_notes(outputs, language, choices),
+        *notes_on_gaps(items, "METHOD/fullset/TASK/LANGUAGE/KEY.png"),
+    ]
     return Found(items, methods, tree.root, templates, notes)
 
 
@@ -166,6 +164,3 @@ def _templates(tree: FolderTree, items: list[FoundItem], prefix: str, slot: str)
         templates["source"] = f"{holder}/{tail}{suffix}"
 
     return templates
-
-
-LAYOUTS.register("gedit")(PictureLayout("gedit", LOOKS_LIKE, look, take))

@@ -11,48 +11,48 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, listed
 from lmmscore.importers.layouts import (
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
     edits_of,
     file_inside,
     folder_asked_for,
     in_natural_order,
     json_in,
+    layout,
     natural,
     notes_on_gaps,
-)
-
-LOOKS_LIKE = (
-    "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg"
 )
 
 Annotations = dict[str, dict[str, Any]]
 """The entries of one category by id."""
 
+Methods = dict[str, dict[tuple[str, str], Path]]
+"""Pictures by model, then by category and id."""
 
+
+@layout(
+    "kris",
+    "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from annotation files of KRIS-Bench's form."""
-    found = _annotations(tree, choices)
-    if not found:
-        return None
-
-    categories = listed([folder.name for folder in found])
-    methods = listed([*_methods(tree, found)]) or "no folder"
-    return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
-
-
-def take(tree: FolderTree, choices: Choices) -> Found:
-    """Read the items of every category, their inputs, and the edits of every model."""
     annotations = _annotations(tree, choices)
     if not annotations:
-        raise tree.misfit(LOOKS_LIKE)
+        return None
 
     methods = _methods(tree, annotations)
+    categories = listed([folder.name for folder in annotations])
+    why = (
+        f"annotation.json of {categories}; edits by category in {listed([*methods]) or 'no folder'}"
+    )
+    return Guess(0.97, why, lambda: _found(tree, annotations, methods))
+
+
+def _found(tree: FolderTree, annotations: dict[Path, Annotations], methods: Methods) -> Found:
+    """Read the items of every category, their inputs, and the edits of every model."""
     items: list[FoundItem] = []
     for folder, entries in sorted(annotations.items()):
         for name in sorted(entries, key=natural):
@@ -118,12 +118,10 @@ def _entries(path: Path) -> Annotations:
     return data
 
 
-def _methods(
-    tree: FolderTree, annotations: dict[Path, Annotations]
-) -> dict[str, dict[tuple[str, str], Path]]:
-    """Return pictures by model, then by category and id: MODEL/CATEGORY/ID.jpg."""
+def _methods(tree: FolderTree, annotations: dict[Path, Annotations]) -> Methods:
+    """Return the pictures that lie as MODEL/CATEGORY/ID.jpg."""
     categories = {folder.name for folder in annotations}
-    methods: dict[str, dict[tuple[str, str], Path]] = {}
+    methods: Methods = {}
     for path in tree.images:
         real = tree.real(path)
         if len(path.parts) < 2 or path.parts[-2] not in categories or real.parent in annotations:
@@ -133,6 +131,3 @@ def _methods(
         methods.setdefault(model, {})[path.parts[-2], path.stem] = real
 
     return in_natural_order(methods)
-
-
-LAYOUTS.register("kris")(PictureLayout("kris", LOOKS_LIKE, look, take))

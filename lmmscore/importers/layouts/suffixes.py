@@ -10,24 +10,17 @@ from lmmscore.errors import counted, listed
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    LayoutError,
-    PictureLayout,
     ending,
+    layout,
     methods_of,
     name_items,
     natural,
     role_of,
-)
-
-LOOKS_LIKE = (
-    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), "
-    "optionally one folder per task"
 )
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
@@ -66,7 +59,12 @@ class _Group:
         return [path for edits in self.edits.values() for path in edits.values()]
 
 
-def look(tree: FolderTree, _: Choices) -> Guess | None:
+@layout(
+    "suffixes",
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), optionally one folder per "
+    "task",
+)
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from names that begin with the name of a source."""
     groups = _groups(tree)
     if not groups:
@@ -84,18 +82,13 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     named = f"{counted(ids, 'source')} named ID{min(suffixes)} with edits beside"
     in_order = sorted(methods, key=natural)
     by_whom = f"{counted(len(methods), 'method')} ({listed(in_order)})"
-    return Guess(0.5 + 0.4 * used / len(tree.images), f"{named}, by {by_whom}")
+    share = used / len(tree.images)
+    why = f"{named}, by {by_whom}"
+    return Guess(0.5 + 0.4 * share, why, lambda: _found(tree, choices, groups))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, groups: dict[PurePosixPath, _Group]) -> Found:
     """Read ids from the sources; what follows an id in a file name is the method."""
-    groups = _groups(tree)
-    if not groups:
-        raise LayoutError(
-            f"{tree.root}: no source with edits beside it; expected {LOOKS_LIKE}; "
-            f"seen: {tree.summary()}"
-        )
-
     items: list[FoundItem] = []
     leftover: list[PurePosixPath] = []
     for folder, group in groups.items():
@@ -239,6 +232,3 @@ def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str
     edits = [path for group in groups for path in group.edit_paths]
     templates["edit"] = prefix + slot + groups[0].separator + "{method}" + ending(edits)
     return templates
-
-
-LAYOUTS.register("suffixes")(PictureLayout("suffixes", LOOKS_LIKE, look, take))
