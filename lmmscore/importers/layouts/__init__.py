@@ -407,9 +407,9 @@ def methods_of(items: Iterable[FoundItem]) -> list[str]:
     return sorted({method for item in items for method in item.edits}, key=natural)
 
 
-def edits_of(methods: Mapping[str, Mapping[Key, Path]], key: Key) -> dict[str, Path]:
-    """Return the edits of one item from the pictures of each method, by what names an item."""
-    return {name: pictures[key] for name, pictures in methods.items() if key in pictures}
+def pictures_of(key: Key, by_name: Mapping[str, Mapping[Key, Path]]) -> dict[str, Path]:
+    """Return the pictures of one item by role or method, from those of all items."""
+    return {name: pictures[key] for name, pictures in by_name.items() if key in pictures}
 
 
 def in_natural_order(methods: Mapping[str, Value]) -> dict[str, Value]:

@@ -17,7 +17,6 @@ from lmmscore.importers.layouts import (
     Found,
     FoundItem,
     Guess,
-    edits_of,
     ending,
     file_inside,
     folder_asked_for,
@@ -28,6 +27,7 @@ from lmmscore.importers.layouts import (
     name_items,
     natural,
     notes_on_gaps,
+    pictures_of,
 )
 
 Entries = dict[str, dict[str, Any]]
@@ -71,7 +71,7 @@ def _found(
         if original is not None:
             item.images["source"] = original
 
-        item.edits = edits_of(methods, key)
+        item.edits = pictures_of(key, methods)
         items.append(item)
 
     name_items(items)

@@ -16,7 +16,6 @@ from lmmscore.importers.layouts import (
     Found,
     FoundItem,
     Guess,
-    edits_of,
     file_inside,
     folder_asked_for,
     in_natural_order,
@@ -24,6 +23,7 @@ from lmmscore.importers.layouts import (
     layout,
     natural,
     notes_on_gaps,
+    pictures_of,
 )
 
 Annotations = dict[str, dict[str, Any]]
@@ -57,7 +57,7 @@ def _found(tree: FolderTree, annotations: dict[Path, Annotations], methods: Meth
     for folder, entries in sorted(annotations.items()):
         for name in sorted(entries, key=natural):
             item = _item(folder, name, entries[name])
-            item.edits = edits_of(methods, (folder.name, name))
+            item.edits = pictures_of((folder.name, name), methods)
             items.append(item)
 
     notes = notes_on_gaps(items, "results/MODEL/CATEGORY/ID.jpg")

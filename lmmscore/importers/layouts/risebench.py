@@ -16,7 +16,6 @@ from lmmscore.importers.layouts import (
     Found,
     FoundItem,
     Guess,
-    edits_of,
     file_inside,
     folder_asked_for,
     in_natural_order,
@@ -24,6 +23,7 @@ from lmmscore.importers.layouts import (
     layout,
     natural,
     notes_on_gaps,
+    pictures_of,
 )
 
 FIELDS = ("reference", "reference_txt", "reasoning_img", "reasoning_wo_ins", "subtask")
@@ -59,7 +59,7 @@ def _found(tree: FolderTree, choices: Choices, path: Path, entries: Entries) -> 
     items = [_item(entry, inputs) for entry in entries]
     items.sort(key=lambda item: natural(item.id))
     for item in items:
-        item.edits = edits_of(methods, (item.task, item.id))
+        item.edits = pictures_of((item.task, item.id), methods)
 
     notes = notes_on_gaps(items, "MODEL/images/CATEGORY/INDEX.png")
     return Found(items, list(methods), tree.root, {}, notes, [path])
