@@ -407,7 +407,7 @@ def methods_of(items: Iterable[FoundItem]) -> list[str]:
     return sorted({method for item in items for method in item.edits}, key=natural)
 
 
-def pictures_of(key: Key, by_name: Mapping[str, Mapping[Key, Path]]) -> dict[str, Path]:
+def pictures_of(key: Key, by_name: Mapping[str, Mapping[Key, Value]]) -> dict[str, Value]:
     """Return the pictures of one item by role or method, from those of all items."""
     return {name: pictures[key] for name, pictures in by_name.items() if key in pictures}
 

@@ -20,6 +20,7 @@ from lmmscore.importers.layouts import (
     methods_of,
     name_items,
     natural,
+    pictures_of,
     role_of,
 )
 
@@ -35,7 +36,7 @@ class _Group:
     """By role: pictures by id."""
 
     edits: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
-    """By id: pictures by method."""
+    """By method: pictures by id."""
 
     words: dict[str, set[str]] = field(default_factory=dict)
     """By role: the suffixes met, separator included."""
@@ -47,16 +48,6 @@ class _Group:
     def used(self) -> int:
         """How many pictures have a place."""
         return sum(map(len, self.roles.values())) + sum(map(len, self.edits.values()))
-
-    @property
-    def methods(self) -> set[str]:
-        """The methods that have an edit here."""
-        return {method for edits in self.edits.values() for method in edits}
-
-    @property
-    def edit_paths(self) -> list[PurePosixPath]:
-        """The pictures of all methods."""
-        return [path for edits in self.edits.values() for path in edits.values()]
 
 
 @layout(
@@ -73,7 +64,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     methods: set[str] = set()
     suffixes: set[str] = set()
     for group in groups.values():
-        methods |= group.methods
+        methods |= set(group.edits)
         suffixes |= group.words["source"]
 
     used = sum(group.used for group in groups.values())
@@ -140,7 +131,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
             continue
 
         name, group.separator, method = match
-        group.edits.setdefault(name, {})[method] = path
+        group.edits.setdefault(method, {})[name] = path
 
     _give_back_strangers(group)
     return group
@@ -203,11 +194,10 @@ def _items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
     items = []
     for name in sorted(group.roles["source"], key=natural):
         item = FoundItem(task, name)
-        for role, paths in group.roles.items():
-            if name in paths:
-                item.images[role] = tree.real(paths[name])
+        for role, path in pictures_of(name, group.roles).items():
+            item.images[role] = tree.real(path)
 
-        for method, path in sorted(group.edits.get(name, {}).items()):
+        for method, path in sorted(pictures_of(name, group.edits).items()):
             item.edits[method] = tree.real(path)
 
         items.append(item)
@@ -229,6 +219,6 @@ def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str
         if paths:
             templates[role] = prefix + slot + min(words) + ending(paths)
 
-    edits = [path for group in groups for path in group.edit_paths]
+    edits = [path for group in groups for by_id in group.edits.values() for path in by_id.values()]
     templates["edit"] = prefix + slot + groups[0].separator + "{method}" + ending(edits)
     return templates
