@@ -749,75 +749,56 @@ def reason(seen: Seen, factor: str) -> str:
             f"{_percent(seen.marks.covered)} of that box changed; its meaning cannot be read."
         )
     if facet in {"change", "target"}:
-        return _about_truth(facts) if seen.beside_truth else _about_change(facts)
-    return _SENTENCES[facet](facts)
+        facet = "change" if facts.changed else "nothing"
+        if seen.beside_truth:
+            facet = "truth"
 
-
-def _about_change(facts: EditFacts) -> str:
-    if not facts.changed:
-        return (
-            "No visible change was found anywhere in the frame, so what was asked for was hardly "
-            "done at all."
-        )
-
-    return (
-        f"{_percent(facts.changed)} of the frame changed, {facts.where}, by a colour difference of "
-        f"{facts.change:g}; whether this is what was asked for cannot be told."
+    return _SENTENCES[facet].format(
+        facts=facts,
+        changed=_percent(facts.changed),
+        steepness=_percent(facts.detail),
+        cast=f" ({facts.cast})" if facts.cast else "",
     )
 
 
-def _about_truth(facts: EditFacts) -> str:
-    return (
-        f"{_percent(facts.changed)} of the frame misses the wanted picture, by a colour difference "
-        f"of {facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
-    )
-
-
-def _about_kept(facts: EditFacts) -> str:
-    return (
-        f"Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, "
-        f"and colours drift by {facts.drift:g}{_cast(facts)} on average."
-    )
-
-
-def _about_colour(facts: EditFacts) -> str:
-    return (
-        f"Colours outside the changed region drift by {facts.drift:g} on average{_cast(facts)}, "
-        f"while {_percent(facts.changed)} of the frame counts as changed."
-    )
-
-
-def _about_quality(facts: EditFacts) -> str:
-    return (
-        f"Edges that both pictures share have {_percent(facts.detail)} of their former steepness, "
-        f"and the noise rose by {facts.noise_added:g} levels of 255 over the frame."
-    )
-
-
-def _about_seam(facts: EditFacts) -> str:
-    return (
-        f"Along the border of the changed region, steps and rims stand out by {facts.seam:g} "
-        "percent of the range, beyond what surrounds them."
-    )
-
-
-def _about_realism(facts: EditFacts) -> str:
-    return (
-        f"The border of the changed region stands out by {facts.seam:g} percent of the range, and "
-        f"the rest drifts by {facts.drift:g} in colour{_cast(facts)}; physical sense cannot be "
-        "measured."
-    )
-
-
+_KEPT = (
+    "Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, and "
+    "colours drift by {facts.drift:g}{cast} on average."
+)
+_QUALITY = (
+    "Edges that both pictures share have {steepness} of their former steepness, and the noise rose "
+    "by {facts.noise_added:g} levels of 255 over the frame."
+)
 _SENTENCES = {
-    "kept": _about_kept,
-    "identity": _about_kept,
-    "colour": _about_colour,
-    "texture": _about_quality,
-    "quality": _about_quality,
-    "seam": _about_seam,
-    "realism": _about_realism,
-    "overall": _about_kept,
+    "nothing": (
+        "No visible change was found anywhere in the frame, so what was asked for was hardly done "
+        "at all."
+    ),
+    "change": (
+        "{changed} of the frame changed, {facts.where}, by a colour difference of "
+        "{facts.change:g}; whether this is what was asked for cannot be told."
+    ),
+    "truth": (
+        "{changed} of the frame misses the wanted picture, by a colour difference of "
+        "{facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
+    ),
+    "kept": _KEPT,
+    "identity": _KEPT,
+    "colour": (
+        "Colours outside the changed region drift by {facts.drift:g} on average{cast}, while "
+        "{changed} of the frame counts as changed."
+    ),
+    "texture": _QUALITY,
+    "quality": _QUALITY,
+    "seam": (
+        "Along the border of the changed region, steps and rims stand out by {facts.seam:g} "
+        "percent of the range, beyond what surrounds them."
+    ),
+    "realism": (
+        "The border of the changed region stands out by {facts.seam:g} percent of the range, and "
+        "the rest drifts by {facts.drift:g} in colour{cast}; physical sense cannot be measured."
+    ),
+    "overall": _KEPT,
 }
 
 
@@ -877,10 +858,6 @@ def sums(overalls: Sequence[Fraction]) -> str:
 def _decimal(number: Fraction) -> str:
     text = f"{float(number):.4f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
-
-
-def _cast(facts: EditFacts) -> str:
-    return f" ({facts.cast})" if facts.cast else ""
 
 
 def _percent(share: float) -> str:
