@@ -149,7 +149,7 @@ def _is_band(each: tuple[str, str], found: set[tuple[str, str]]) -> bool:
 
 
 def _is_scale(low: str, high: str) -> bool:
-    return float(low) < float(high) <= 100 and float(low) in {0.0, 1.0, -1.0}
+    return float(low) < float(high) <= 100 and float(low) in {0.0, 1.0}
 
 
 def _by_levels(text: str, ranges: set[tuple[str, str]]) -> Any:

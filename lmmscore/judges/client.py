@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ FAILURES_IN_A_ROW = 3
 FIRST_REST_S = 30.0
 LONGEST_REST_S = 600.0
 _SAID_BY_SERVERS = "text finish refusal reasoning model fingerprint request_id".split()
+_SIZES = frozenset("nano mini small medium large lite flash turbo pro max plus".split())
+"""Words by which one model of a family is distinguished from another."""
 REFUSALS = 2
 """So many vain attempts to connect, before any answer, mean that there is no server."""
 
@@ -670,11 +673,13 @@ def _tokens_of(usage: Usage) -> int | None:
 def is_same_model(asked: str, answering: str) -> bool:
     """Whether a server's name for what answered may mean the model asked for.
 
-    Providers add a date or a quantisation, and leave out or add whose model it is.
+    Providers add a date or a quantisation, and leave out or add whose model it is. Another size is
+    another model: gpt-4o-mini is not gpt-4o.
     """
     one = asked.lower().rpartition("/")[2]
     other = answering.lower().rpartition("/")[2]
-    return one in other or other in one
+    differing = {*re.findall(r"[a-z]+", one)} ^ {*re.findall(r"[a-z]+", other)}
+    return (one in other or other in one) and not differing & _SIZES
 
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:

@@ -200,6 +200,7 @@ class _Extractor:
         self.names: dict[str, str] = {}
         self.taken: set[str] = set()
         self.missing: list[str] = []
+        self.repeated: list[str] = []
         self.outside: list[str] = []
 
     def add(self, number: int, row: dict[str, Any]) -> None:
@@ -221,6 +222,9 @@ class _Extractor:
         for key, column in self.plan.edits.items():
             method = key or text["method"]
             self.methods.setdefault(method)
+            if method in item.edits:
+                self.repeated.append(f"{item.id} ({method})")
+
             self._picture(item, item.edits, method, f"edits/{_safe(method)}", row.get(column))
 
     def _item(self, number: int, text: dict[str, str]) -> FoundItem:
@@ -275,8 +279,8 @@ class _Extractor:
         """Write a picture unless it is there already, and return its path."""
         path = folder / f"{name}{suffix_of(data)}"
         try:
-            # A second `init` finds most pictures written: the size tells without reading them.
-            if not path.is_file() or path.stat().st_size != len(data):
+            # A second `init` finds most pictures as they should be.
+            if not path.is_file() or path.read_bytes() != data:
                 folder.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         except OSError as error:
@@ -302,6 +306,9 @@ class _Extractor:
         if self.missing:
             count = counted(len(self.missing), "picture")
             notes.append(f"{count} not in the data: {listed(self.missing)}")
+
+        if self.repeated:
+            notes.append(f"more than one edit, the first was taken: {listed(self.repeated)}")
 
         if self.outside:
             count = counted(len(self.outside), "picture")
