@@ -28,7 +28,7 @@ class Written:
     items: Path | None
     """The items file, new or the user's own; None where the items are in benchmark.yaml itself."""
 
-    outside_root: Path | None = None
+    outside_root: Path | None
     """Where the pictures are, if not inside the folder of benchmark.yaml."""
 
 

@@ -369,7 +369,7 @@ class _Node:
     """A key of the JSON a prompt shows, with its value as written or its own keys."""
 
     key: str
-    value: str = ""
+    value: str
     children: list[_Node] = field(default_factory=list)
 
 

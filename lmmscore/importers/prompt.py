@@ -104,7 +104,7 @@ class SlottedWords:
     """The images that the words speak of, in the order in which nameless placeholders hold them."""
 
 
-def with_slots(text: str, answers: Mapping[str, str], pair: bool = False) -> SlottedWords:
+def with_slots(text: str, answers: Mapping[str, str], pair: bool) -> SlottedWords:
     """Return the words with slots. `answers` says what unknown placeholders are, by their name."""
     python = _is_format_string(text)
     expected = typed_images(answers) or images_of(text)

@@ -76,8 +76,10 @@ def tiles(base: int, tile: int) -> Formula:
     return count
 
 
-def patches(factor: float, most: int = 1536) -> Formula:
+def patches(factor: float) -> Formula:
     """OpenAI's smaller models: patches of 32, at most 1536, times a factor of the model."""
+
+    most = 1536
 
     def count(width: int, height: int, _detail: str | None) -> int:
         number = math.ceil(width / 32) * math.ceil(height / 32)
@@ -146,7 +148,7 @@ _BY_MODEL = [
 ]
 
 
-def formula_name(model: str, named: str = "") -> str:
+def formula_name(model: str, named: str) -> str:
     """Return the formula for a model: the one named, else the one known, else nothing."""
     if named and named not in FORMULAS:
         raise JudgeFileError(

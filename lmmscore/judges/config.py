@@ -564,7 +564,7 @@ class Key:
 
     secret: str = field(repr=False)
     source: str
-    others: tuple[str, ...] = field(default=(), repr=False)
+    others: tuple[str, ...] = field(repr=False)
     """What else goes to this server and nowhere else: a password, a secret query or header."""
 
     @property
@@ -606,23 +606,18 @@ def hider(keys: Iterable[Key]) -> Callable[[str], str]:
     return hide
 
 
-def find_key(
-    endpoint: Endpoint,
-    judge: str,
-    options: JudgeOptions,
-    environ: Mapping[str, str] | None = None,
-) -> Key:
+def find_key(endpoint: Endpoint, judge: str, options: JudgeOptions) -> Key:
     """Return the key for a server, from the environment or a keyring.
 
     A provider with a variable of its own gets that key and no other: OpenAI's is none of its
     business. A server that nobody knows may need none; there, a stand-in is sent.
     """
-    environ = os.environ if environ is None else environ
     name = options.key_env or _usual_key(endpoint.host)
     headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]
     hidden = (*endpoint.secrets, *headers)
-    if environ.get(name):
-        return _checked(Key(environ[name].strip(), name, hidden), judge)
+    given = os.environ.get(name)
+    if given:
+        return _checked(Key(given.strip(), name, hidden), judge)
 
     stored = _from_keyring(name)
     if stored:

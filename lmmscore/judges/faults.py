@@ -224,7 +224,7 @@ class Attempt:
     fields: Mapping[str, Any]
     """The parameters sent."""
     size: int
-    relies: bool = False
+    relies: bool
     """Whether it relies on something the server keeps: an earlier response, or files."""
 
 
@@ -244,7 +244,7 @@ class ServerComplaint:
         return bool(self.codes & _FILTERED) or bool(_FLAGGED.search(self.message))
 
 
-def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComplaint:
+def complaint_in(answer: Answer, hide: Callable[[str], str]) -> ServerComplaint:
     """Read an error body in any of the shapes servers use; an unreadable one is its own message.
 
     `hide` takes secrets out of what the server says, before it is cut to a length that can be
@@ -266,7 +266,7 @@ def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComp
     return ServerComplaint("" if is_page else text[:300], frozenset(), "")
 
 
-def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> ServerComplaint:
+def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str]) -> ServerComplaint:
     """Read an error body that is a JSON object."""
     error = data.get("error") or data
     if not isinstance(error, dict):

@@ -77,8 +77,7 @@ Render = Callable[[Message, Sequence[bytes]], list[bytes]]
 class EncodedPictures:
     """Pictures in base64, each content prepared once, in a thread, and kept while there is room."""
 
-    def __init__(self, keep_bytes: int = KEPT_BYTES) -> None:
-        self._keep_bytes = keep_bytes
+    def __init__(self) -> None:
         self._kept_bytes = 0
         self._ready: OrderedDict[str, bytes] = OrderedDict()
         """By the picture's digest, which covers content and recipe; the least recently used first.
@@ -121,7 +120,7 @@ class EncodedPictures:
 
         self._ready[digest] = done.result()
         self._kept_bytes += len(done.result())
-        while self._kept_bytes > self._keep_bytes and len(self._ready) > 1:
+        while self._kept_bytes > KEPT_BYTES and len(self._ready) > 1:
             _, dropped = self._ready.popitem(last=False)
             self._kept_bytes -= len(dropped)
 

@@ -633,7 +633,7 @@ def plain(name: str) -> str:
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
-def find_column(columns: Iterable[str], what: str, choices: Choices, where: str = "") -> str | None:
+def find_column(columns: Iterable[str], what: str, choices: Choices, where: str) -> str | None:
     """Return the column that holds `what`: the one asked for, else the likeliest by name."""
     columns = list(columns)
     asked = choices.columns.get(what)

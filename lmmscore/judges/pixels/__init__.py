@@ -590,7 +590,7 @@ class Seen:
     facts: EditFacts
     beside_truth: bool
     """Whether the first picture is the wanted result instead of the source."""
-    marks: MarkFacts | None = None
+    marks: MarkFacts | None
 
 
 _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
