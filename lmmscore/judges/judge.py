@@ -34,11 +34,8 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class Judge(Protocol):
-    """Anything that can answer a conversation.
-
-    `JudgeBase` has defaults for all but name and ask.
-    """
+class Answerer(Protocol):
+    """The least a judge object can be: what version 0.1 asked of one."""
 
     @property
     def name(self) -> str:
@@ -46,6 +43,7 @@ class Judge(Protocol):
 
         Never holds a secret.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no name")
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -53,92 +51,51 @@ class Judge(Protocol):
 
         Part of every key.
         """
+        return {}
 
     @property
     def caution(self) -> str:
         """What every table with this judge's scores must say of it; empty for most judges."""
-
-    @property
-    def meter(self) -> Meter | None:
-        """Running totals, for whoever shows progress; None for a judge that counts nothing."""
+        return ""
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message.
 
         Raises JudgeError when there is no answer; never returns a made-up one.
         """
-
-    def keep(self, spending: Spending) -> None:
-        """Count what the run has spent before, and write down what it spends from now on."""
-
-    def stop(self, error: JudgeError) -> None:
-        """Ask nothing new: what is in flight is finished, what merely waits raises this."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be asked")
 
     async def close(self) -> None:
         """Let go of connections."""
-
-
-class JudgeBase:
-    """A judge without parameters that costs nothing and never waits.
-
-    Give it a name and an `ask`.
-    """
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        raise NotImplementedError(f"{type(self).__name__} has no name")
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Nothing else changes the answers."""
-        return {}
-
-    @property
-    def caution(self) -> str:
-        """Nothing to be careful about."""
-        return ""
-
-    @property
-    def meter(self) -> Meter | None:
-        """Nothing is counted."""
-        return None
-
-    async def ask(self, conversation: Conversation) -> Reply:
-        """Answer the last message."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be asked")
-
-    def keep(self, spending: Spending) -> None:
-        """Nothing is spent."""
-
-    def stop(self, error: JudgeError) -> None:
-        """Nothing waits."""
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+        return
 
 
 @runtime_checkable
-class Answerer(Protocol):
-    """The least a judge object can be: what version 0.1 asked of one."""
+class Judge(Answerer, Protocol):
+    """Anything that can answer a conversation.
+
+    `JudgeBase` has defaults for all but name and ask.
+    """
 
     @property
-    def name(self) -> str:
-        """Who answers."""
+    def meter(self) -> Meter | None:
+        """Running totals, for whoever shows progress; None for a judge that counts nothing."""
+        return None
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Whatever else changes the answers."""
+    def keep(self, spending: Spending) -> None:
+        """Count what the run has spent before, and write down what it spends from now on."""
+        return
 
-    @property
-    def caution(self) -> str:
-        """What to be careful about."""
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new: what is in flight is finished, what merely waits raises this."""
+        return
 
-    async def ask(self, conversation: Conversation) -> Reply:
-        """Answer the last message."""
 
-    async def close(self) -> None:
-        """Let go of connections."""
+class JudgeBase(Judge):
+    """A judge without parameters that costs nothing and never waits.
+
+    Give it a name and an `ask`; the rest is inherited from what a judge is.
+    """
 
 
 def adapted(judge: Judge | Answerer) -> Judge:
