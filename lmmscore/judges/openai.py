@@ -15,7 +15,7 @@ import os
 import random
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -170,20 +170,26 @@ def chat_renderer(detail: str | None) -> Render:
         if not message.images:
             return [b'{"role":', role, b',"content":', dumps(message.text), b"}"]
 
-        parts = [b'{"role":', role, b',"content":[']
         encoded = iter(shown)
-        for number, each in enumerate(message.content()):
-            parts += [b","] if number else []
+        parts: list[list[bytes]] = []
+        for each in message.content():
             if isinstance(each, str):
-                parts += [b'{"type":"text","text":', dumps(each), b"}"]
-                continue
+                parts.append([b'{"type":"text","text":', dumps(each), b"}"])
+            else:
+                opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
+                parts.append([opening.encode(), next(encoded), close])
 
-            opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
-            parts += [opening.encode(), next(encoded), close]
-
-        return [*parts, b"]}"]
+        return [b'{"role":', role, b',"content":[', *separated(parts), b"]}"]
 
     return render
+
+
+def separated(elements: Iterable[list[bytes]]) -> list[bytes]:
+    """Return the segments of the elements of a JSON list, with a comma between two of them."""
+    parts: list[bytes] = []
+    for element in elements:
+        parts += [b",", *element] if parts else element
+    return parts
 
 
 def body_with(name: str, fields: Mapping[str, Any], elements: list[bytes]) -> Body:
@@ -378,13 +384,8 @@ def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
 
 def _content(content: Any) -> tuple[str, str]:
     """Return the words and the thinking of a message's content, string or list of parts."""
-    thoughts: list[str] = []
-    if isinstance(content, list):
-        parts = objects(content)
-        thoughts += [_json_of(part["thinking"]) for part in parts if "thinking" in part]
-        content = "".join(_text(part.get("text")) for part in parts)
-
-    text = _text(content)
+    thoughts = [_json_of(part["thinking"]) for part in objects(content) if "thinking" in part]
+    text = _joined_text(content)
     if "think" in text:
         # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
         for match in _THINKING.finditer(text):
@@ -394,6 +395,11 @@ def _content(content: Any) -> tuple[str, str]:
         text = _THINKING.sub("", text)
 
     return text, "\n".join(filter(None, thoughts))
+
+
+def _joined_text(content: Any) -> str:
+    """Return the words of content that is a text, or a list of parts with texts."""
+    return _text(content) or "".join(_text(part.get("text")) for part in objects(content))
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
@@ -489,15 +495,9 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
 
     for name in _JOINED:
         if name in delta:
-            message[name] = message.get(name, "") + _words(delta[name])
+            message[name] = message.get(name, "") + _joined_text(delta[name])
 
     message["tool_calls"] = [*message.get("tool_calls", ()), *objects(delta.get("tool_calls"))]
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in objects(value))
-    return _text(value)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -558,6 +558,8 @@ class OpenAIJudge(JudgeBase):
         self._name = address.name
         self._parameters = parameters_of(options)
         self._client = ApiClient(address, options, clock=clock, rng=rng)
+        # A batch goes to one server, and stays there.
+        self._first = next(iter(self._client.replicas))
         self._pictures = EncodedPictures()
         messages = RenderedMessages(chat_renderer(options.image_detail), self._pictures)
         self._chat = {
@@ -613,17 +615,14 @@ class OpenAIJudge(JudgeBase):
         """The address a question in a batch is meant for."""
         path = "/responses" if self._options.api == "responses" else "/chat/completions"
         # Azure's files name its addresses without the version.
-        at_azure = next(iter(self._client.replicas)).endpoint.is_azure
-        return path if at_azure else f"/v1{path}"
+        return path if self._first.endpoint.is_azure else f"/v1{path}"
 
     async def batch_body(self, conversation: Conversation) -> bytes:
         """Return a question, its whole history included, as the body of a request."""
-        # A batch goes to one server: nobody is there to move it to another.
-        replica = next(iter(self._client.replicas))
-        if replica in self._responses:
-            body = await self._responses[replica].whole_body(conversation)
+        if self._first in self._responses:
+            body = await self._responses[self._first].whole_body(conversation)
         else:
-            body, _ = await self._chat[replica].request(conversation)
+            body, _ = await self._chat[self._first].request(conversation)
 
         return b"".join(body.parts)
 
@@ -646,8 +645,8 @@ class OpenAIJudge(JudgeBase):
 
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
-        replica = next(iter(self._client.replicas))
-        return ApiMailbox(replica.endpoint, replica.key, self._options, self._client.hide)
+        first = self._first
+        return ApiMailbox(first.endpoint, first.key, self._options, self._client.hide)
 
     def batch_usd(self, conversation: Conversation) -> float:
         """Return what a question may cost at most in a batch; 0 where no prices are known."""
@@ -926,13 +925,12 @@ class ShownPictures:
     async def elements(self, conversation: Conversation, after: Conversation | None) -> list[bytes]:
         """Return the segments of every message after `after`, commas included."""
         new = itertools.takewhile(lambda pair: pair[0] is not after, conversation.backwards())
-        parts: list[bytes] = []
+        messages: list[list[bytes]] = []
         for _, message in reversed([*new]):
             shown = await asyncio.gather(*map(self._element, message.images))
-            parts += [b","] if parts else []
-            parts += _message(message, shown)
+            messages.append(_message(message, shown))
 
-        return parts
+        return separated(messages)
 
     def names_files(self, conversation: Conversation) -> bool:
         """Whether this conversation, sent whole, names files that the server keeps."""
@@ -987,16 +985,16 @@ def _failed(task: asyncio.Task[str]) -> bool:
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
     """Return a message as Responses takes it, in segments."""
     kind = b"output_text" if message.role == "assistant" else b"input_text"
-    parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
     pictures = iter(shown)
-    for number, each in enumerate(message.content()):
-        parts += [b","] if number else []
+    parts: list[list[bytes]] = []
+    for each in message.content():
         if isinstance(each, str):
-            parts += [b'{"type":"', kind, b'","text":', dumps(each), b"}"]
+            parts.append([b'{"type":"', kind, b'","text":', dumps(each), b"}"])
         else:
-            parts += next(pictures)
+            parts.append(next(pictures))
 
-    return [*parts, b"]}"]
+    opening = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
+    return [*opening, *separated(parts), b"]}"]
 
 
 def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
