@@ -181,7 +181,7 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
         rows.append(row)
 
     stem = "benchmark-items" if _foreign(out, "items") else "items"
-    # A quote before the text would be part of the instruction that the judge is told.
+    # A quote before the text would become part of the instruction.
     if any(defuse(value) != value for row in rows for value in row.values()):
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         return out.parent / f"{stem}.jsonl", "".join(lines)

@@ -188,7 +188,7 @@ class _RecipeWords:
         if words.strip:
             text = text.strip()
 
-        # A changed clone would otherwise be asked without its instruction, and nobody would notice.
+        # Otherwise a changed clone would be used without its instruction, unnoticed.
         for placeholder in words.fill:
             if placeholder not in text:
                 files = ", ".join(self.recipe.files[name] for name in words.words)

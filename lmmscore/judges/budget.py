@@ -37,7 +37,7 @@ from lmmscore.records import Reply, Usage
 ServerSign = Literal["no responses", "lost state", "no files"]
 SpendingKind = Literal["set aside", "given back", "counted", "assumed"]
 NOTICES = "lmmscore.judges.notices"
-"""The logger of what the user should hear of, apart for those who show it in another way."""
+"""The logger of notices to the user, apart so that a program can show them in its own way."""
 GUESS_TOKENS = 1000
 """For a model whose provider has published no formula."""
 
@@ -201,10 +201,10 @@ class _Measured:
 
 
 class Estimator:
-    """Estimates that lean to too much: they are for reserving money and keeping within quotas.
+    """Estimates on the high side: they are for reserving money and staying within quotas.
 
-    Once a server has counted more than the formula says, no picture is taken to cost less than the
-    dearest so far.
+    Once a server has counted more than the formula says, no picture is assumed to cost less
+    than the most expensive one so far.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class Estimator:
         """What the server counts at the start beyond what was sent: words of its own."""
 
     def knows(self, conversation: Conversation) -> bool:
-        """Tell whether the like was answered before; if not, far more may be counted."""
+        """Whether a similar question was answered before; if not, the count may be far higher."""
         if not self._answered:
             return False
 
@@ -280,7 +280,7 @@ class Estimator:
             self._largest = (max(long_px, shown.long_px), max(short_px, shown.short_px))
 
     def _compare(self, added: list[Message], before: int, tokens: int) -> None:
-        """Learn from a count how much dearer than the formulas this server is."""
+        """Learn from a count by how much this server exceeds the formulas."""
         pictures = sum(len(message.images) for message in added)
         excess = tokens - sum(self._message(message) for message in added)
         if pictures:
@@ -375,9 +375,9 @@ class Meter:
     moves: int = 0
     """How often a session went to another server because its own failed."""
     notices: list[str] = field(default_factory=list)
-    """What the user should hear of: a fallback, a server that fails or is back."""
+    """What the user should know: a fallback, a server that fails or is back."""
     signs: dict[ServerSign, str] = field(default_factory=dict)
-    """What a server turned out to be like, with the remark that says so."""
+    """What a server turned out to lack, with the notice about it."""
 
     def count(self, usage: Usage) -> None:
         """Add the tokens of one answer."""
@@ -395,7 +395,7 @@ class Meter:
         }
 
     def notice(self, text: str, sign: ServerSign | None = None, *, again: bool = False) -> bool:
-        """Keep a remark, once unless `again`, and return whether it was kept."""
+        """Keep a notice, once unless `again`, and return whether it was kept."""
         if sign is not None:
             self.signs.setdefault(sign, text)
         if text in self.notices and not again:
@@ -445,7 +445,7 @@ class Spending:
             ) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -497,14 +497,14 @@ class Reservation:
 
 
 class Purse(Protocol):
-    """What money is set aside in: the budget of this process, or one that several share."""
+    """Where money is set aside: the budget of this process, or one that several share."""
 
     cap_usd: float | None
     spent_usd: float
     assumed_usd: float
 
     def keep(self, book: Spending) -> None:
-        """Go on from what a run has spent so far, and write down what it spends from now on."""
+        """Continue from what a run has spent so far, and write down what it spends from now on."""
 
     async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
         """Set money aside for a question. Raises BudgetExhausted."""
@@ -586,7 +586,7 @@ class Budget:
             self._book.write((usd, "assumed" if assumed else "counted"))
 
     def _short(self, usd: float) -> bool:
-        """Tell whether the budget has no room for so much."""
+        """Whether the budget has no room for this much."""
         assert self.cap_usd is not None
         # Sums of cents in binary: a question that fits exactly must not fail for the last bit.
         committed_usd = self.spent_usd + self.reserved_usd

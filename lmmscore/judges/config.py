@@ -103,7 +103,7 @@ class JudgeOptions:
     )
     rpm: float | None = option(
         None,
-        "At most so many requests per minute and server.",
+        "Maximum requests per minute, per server.",
         section="limits",
         flag="--rpm",
         group=COST,
@@ -111,7 +111,7 @@ class JudgeOptions:
     )
     tpm: float | None = option(
         None,
-        "At most so many tokens per minute and server.",
+        "Maximum tokens per minute, per server.",
         section="limits",
         flag="--tpm",
         group=COST,
@@ -166,7 +166,7 @@ class JudgeOptions:
         "", "The formula by which the tokens of an image are estimated.", section=""
     )
     budget_usd: float | None = option(
-        None, "Never spend more than so many US dollars.", flag="--budget", group=COST, at_least=0
+        None, "Maximum spending, in US dollars.", flag="--budget", group=COST, at_least=0
     )
     judge_name: str = option(
         "", "Whose answers to replay, where a ledger holds those of several.", flag="--judge-name"
@@ -610,7 +610,7 @@ def find_key(endpoint: Endpoint, judge: str, options: JudgeOptions) -> Key:
     """Return the key for a server, from the environment or a keyring.
 
     A provider with a variable of its own gets that key and no other: OpenAI's is none of its
-    business. A server that nobody knows may need none; there, a stand-in is sent.
+    business. An unknown server may need none; there, a placeholder is sent.
     """
     name = options.key_env or _usual_key(endpoint.host)
     headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]

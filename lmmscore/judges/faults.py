@@ -1,4 +1,4 @@
-"""What it means where an answer is no reply: ask again, or stop the turn, the session or the run.
+"""What an answer without a reply means: ask again, or stop the turn, the session or the run.
 
 Servers agree on status codes and little else, so some of this reads the words of their messages. It
 is the only place that does.
@@ -138,7 +138,7 @@ class Trouble(Exception):
         self.wait_s = wait_s
         """How long the server asks to wait, if it says."""
         self.crowded = crowded
-        """The server has too many questions, not only this one: everyone should slow down."""
+        """The server is congested: all sessions should slow down."""
         self.paid = paid
         """The server may have answered, and charged, and the answer was lost on the way."""
         self.reached = reached
@@ -169,7 +169,7 @@ def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
 
     Raises ValueError when it is not JSON.
     """
-    # Whoever goes through the data, or writes it down again, may run out of stack.
+    # Code that walks the data, or writes it down again, would run out of stack.
     if content.count(b"[") + content.count(b"{") > MOST_NESTED and _depth(content) > MOST_NESTED:
         raise ValueError("nested too deeply")
 
@@ -440,7 +440,7 @@ def _says_lost(complaint: ServerComplaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
-    """Tell whether it is the model that the server does not have."""
+    """Whether it is the model that the server does not have."""
     if complaint.param == "model":
         return True
     if complaint.codes & _UNKNOWN_MODEL:
@@ -477,7 +477,7 @@ _OURS = {
 }
 """What the server calls a parameter, where we call it otherwise."""
 _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
-"""Fields of a request that nobody can leave out."""
+"""Fields of a request that cannot be left out."""
 _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 

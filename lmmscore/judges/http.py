@@ -50,7 +50,7 @@ SMALL_BYTES = 16_384
 """
 _FILE_KEPT_S = 7 * 24 * 3600
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-"""What the package tells servers about this machine is nobody's business here, and costs time."""
+"""Headers of the package about this machine: servers need not know, and they cost time."""
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
 
@@ -108,7 +108,7 @@ class Segments(Payload):
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Write every segment."""
         for part in self._parts:
-            # A view, so that what the socket does not take at once is cut off without a copy.
+            # A view: what the socket does not take at once is sliced off without a copy.
             await writer.write(memoryview(part))
 
     async def write_with_length(
@@ -225,8 +225,8 @@ def _proxy_for(url: URL) -> str | None:
 
     if proxy and URL(proxy).scheme not in {"http", "https"}:
         raise JudgeFileError(
-            f"the environment names the proxy {mask(proxy)}, which speaks another language than "
-            f"HTTP; name an http:// one, or add {host} to NO_PROXY"
+            f"the environment names the proxy {mask(proxy)}, which is not an "
+            f"HTTP proxy; name an http:// one, or add {host} to NO_PROXY"
         )
     return proxy
 
@@ -268,12 +268,12 @@ def _words_of(error: Exception) -> str:
     else:
         text = mask(str(error)) or type(error).__name__
 
-    # aiohttp quotes what it cannot read, be it a megabyte.
+    # aiohttp quotes what it cannot read, even a megabyte of it.
     return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
 
 
 class Connection:
-    """The way to one server: one request, one answer, no second thoughts."""
+    """The way to one server: one request, one answer, no retries."""
 
     def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
         self._url = endpoint.masked_url
@@ -440,7 +440,7 @@ class Mailbox(Protocol):
         """End a batch; what is answered already can still be had."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 class ApiMailbox:
@@ -491,7 +491,7 @@ class ApiMailbox:
         with self._border():
             async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
                 if batch.id in seen:
-                    # A server that knows no pages gives the first one again, for ever.
+                    # A server without pages gives the first one again and again.
                     return None
 
                 seen.add(batch.id)

@@ -59,7 +59,7 @@ One core is left to the sending, and threads beyond the cores get in its way.
 TOP_LOGPROBS = 20
 """The most that OpenAI gives for a token, and vLLM unless told otherwise."""
 KEPT_BYTES = 128_000_000
-"""Encoded pictures are kept up to so many bytes, for the next session that shows them."""
+"""How many bytes of encoded pictures are kept for the next session that shows them."""
 _MOST = 2**63 - 1
 """The largest number a ledger can hold; what counts more tokens counts nothing."""
 _FILTERS = re.compile(r"filter|safety|prohibited|blocklist|recitation", re.IGNORECASE)
@@ -108,7 +108,7 @@ class EncodedPictures:
         return await asyncio.shield(self._coming[picture.digest])
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
             self._pool = None
@@ -162,7 +162,7 @@ class RenderedMessages:
 
 
 def chat_renderer(detail: str | None) -> Render:
-    """Return what writes a message the way Chat Completions wants it."""
+    """Return a function that writes a message as Chat Completions wants it."""
     close = f'","detail":{dumps(detail).decode()}}}}}'.encode() if detail else b'"}}'
 
     def render(message: Message, shown: Sequence[bytes]) -> list[bytes]:
@@ -332,7 +332,7 @@ class ResponsesOutput:
 
 
 def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a server says of the tokens that hold a digit, with their places in its text.
+    """Return the probabilities of the tokens that hold a digit, with their places in the text.
 
     Those of a whole reply are hundreds of times as long as the reply, and a score is a number.
     """
@@ -522,7 +522,7 @@ _TAKEN = {each.name for each in fields(JudgeOptions)} - {"judge_name"}
 
 @register("openai", form="openai/MODEL[@URL[,URL…]]", takes=_TAKEN, configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
-    """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
+    """Return the judge `openai/MODEL[@URL…]`, with its options from judges.yaml."""
     named = _configured(spec, options)
     return Bench(make(named.spec, options=named.options))
 
@@ -662,7 +662,7 @@ class OpenAIJudge(JudgeBase):
         self._client.till.charge(usd, assumed=assumed)
 
     def share(self, purse: Purse, gate: Gate) -> None:
-        """Keep within a budget and a pace that hold for several processes together."""
+        """Share a budget and a pace with other processes."""
         self._client.share(purse, gate)
 
     def keep(self, spending: Spending) -> None:
@@ -670,11 +670,11 @@ class OpenAIJudge(JudgeBase):
         self._client.till.keep(spending)
 
     def stop(self, error: JudgeError) -> None:
-        """Send nothing from now on; questions that merely wait raise this error."""
+        """Send nothing from now on; questions still waiting raise this error."""
         self._client.stop(error)
 
     async def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and stop threads."""
         self._pictures.close()
         await self._client.close()
 

@@ -280,7 +280,7 @@ class Guess:
 
 
 Look = Callable[[FolderTree, Choices], Guess | None]
-"""Looks whether a folder is laid out in a certain way; None where nothing speaks for it."""
+"""Checks whether a folder is laid out in a certain way; None if there is no sign of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +440,7 @@ def notes_on_gaps(items: Sequence[FoundItem], edits_as: str) -> list[str]:
 def file_inside(folder: Path, name: object) -> Path | None:
     """Return the file a data set names in a folder; None where it is absent or leads outside.
 
-    Whoever wrote the data set chose the name: an absolute path, `..` or a link may lead to a
+    The authors of the data set chose the name: an absolute path, `..` or a link may lead to a
     private file, which would then be sent to the judge.
     """
     text = str(name or "").strip()

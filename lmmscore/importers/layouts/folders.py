@@ -125,7 +125,7 @@ def _arrangements(tree: FolderTree, choices: Choices) -> tuple[bool, dict[str, _
 
 
 def _arrange(images: Images, choices: Choices, loose_sources: bool = True) -> _Arrangement | None:
-    """Return which folder is what, or None where the sources cannot be told."""
+    """Return which folder is what, or None if the sources are not recognised."""
     containers = _containers(images)
     folders = _pictures_by_folder(images, containers)
     found = _Arrangement()
@@ -251,7 +251,7 @@ def _shared_without_source(tree: FolderTree) -> list[str]:
 
 
 def _no_sources(tree: FolderTree) -> NoReturn:
-    """Refuse a folder of which nobody can say what the edits were made from."""
+    """Refuse a folder in which no sources are recognised."""
     seen = listed(tree.tops) or "no folders"
     raise LayoutError(
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "

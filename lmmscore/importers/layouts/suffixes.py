@@ -111,7 +111,7 @@ def _groups(tree: FolderTree) -> dict[PurePosixPath, _Group]:
 
 
 def _sorted(paths: list[PurePosixPath]) -> _Group | None:
-    """Sort a folder's pictures by their names; None where no source can be told."""
+    """Sort a folder's pictures by their names; None if no source is recognised."""
     group = _Group()
     rest = [path for path in paths if not _takes_role(group, path)]
     if "source" not in group.roles:
