@@ -292,7 +292,7 @@ class Connection:
 
     async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
         """Send a JSON body, segment by segment. Raises NoAnswer."""
-        head = await self._head(path)
+        head = self._heads.get(path) or await self._built(path)
         if self._session_header:
             headers = head.headers.copy()
             headers[self._session_header] = session_id
@@ -311,21 +311,17 @@ class Connection:
         )
         name = f"picture.{mime.partition('/')[2]}"
         form.add_field("file", io.BytesIO(data), content_type=mime, filename=name)
-        head = await self._head("/files")
+        head = self._heads.get("/files") or await self._built("/files")
         headers = head.headers.copy()
         # Only the form knows what separates its parts.
         headers.popall("Content-Type", None)
         return await self._transport.post(RequestHead(head.url, headers), form)
 
-    async def _head(self, path: str) -> RequestHead:
+    async def _built(self, path: str) -> RequestHead:
         """Have the package build a request, from its environment too; all others are like it.
 
         Its own way of sending would build each one again, which costs more than sending it.
         """
-        known = self._heads.get(path)
-        if known is not None:
-            return known
-
         blank = FinalRequestOptions.construct(
             method="post", url=self._url + path, headers=self._unsent
         )
