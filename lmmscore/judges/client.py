@@ -58,7 +58,7 @@ from lmmscore.judges.faults import (
     with_texts,
 )
 from lmmscore.judges.http import Body, Connection, Oversized
-from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
+from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed
 from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")
@@ -403,38 +403,21 @@ class ApiClient:
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
         """Return what an attempt returns, made again where that may help. Raises as `ask` does."""
-
-        async def once(number: int) -> T:
-            asked_s = self._clock.now()
-            try:
-                result = await attempt()
-            except Trouble as trouble:
-                self._after(replica, trouble, number, path)
-                raise
-
-            self.replicas.succeeded(replica, asked_s)
-            return result
-
-        def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
-            what = self.hide(trouble.what)
-            if not self._patience.bears(trouble.wait_s):
-                trouble.error = self._away(trouble)
-
-            if wait_s is None:
-                log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
-                return
-
-            self.meter.retries += 1
-            log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
-
+        number = 0
         try:
-            return await persist(
-                once,
-                patience=self._patience,
-                sleep=self._sleep,
-                rng=self._rng,
-                on_trouble=on_trouble,
-            )
+            while True:
+                number += 1
+                asked_s = self._clock.now()
+                try:
+                    result = await attempt()
+                except Trouble as trouble:
+                    self._after(replica, trouble, number, path)
+                    wait_s = self._wait_after(trouble, number, path)
+                else:
+                    self.replicas.succeeded(replica, asked_s)
+                    return result
+
+                await self._sleep(wait_s)
         except JudgeError as error:
             if error is self._stopping:
                 raise
@@ -457,6 +440,19 @@ class ApiClient:
                 f"{self._address.name}: no server at {self._address.places} ({trouble.what}); "
                 "start it, or correct its address, then run the same command"
             ) from None
+
+    def _wait_after(self, trouble: Trouble, number: int, path: str) -> float:
+        """Return the wait before the next attempt. Raises JudgeError where there is none."""
+        what = self.hide(trouble.what)
+        bears = self._patience.bears(trouble.wait_s)
+        if not bears or number == self._patience.attempts:
+            log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
+            raise (trouble.error if bears else self._away(trouble)) from None
+
+        self.meter.retries += 1
+        wait_s = self._patience.wait_s(number, trouble.wait_s, self._rng)
+        log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
+        return wait_s
 
     def _away(self, trouble: Trouble) -> ServerAway:
         """Return the error for a server that asks for a longer wait than a run should wait."""

@@ -12,14 +12,14 @@ import itertools
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LmmscoreError
-from lmmscore.judges.faults import Trouble, span_s
+from lmmscore.judges.faults import span_s
 
 T = TypeVar("T")
 _LONGEST_RESET_S = 31 * 86_400.0
@@ -369,36 +369,6 @@ class Patience:
     def bears(self, asked_s: float | None) -> bool:
         """Whether a wait that the server asks for is short enough."""
         return asked_s is None or asked_s <= self.longest_asked_s
-
-
-async def persist(
-    attempt: Callable[[int], Awaitable[T]],
-    *,
-    patience: Patience,
-    sleep: Callable[[float], Awaitable[None]],
-    rng: random.Random,
-    on_trouble: Callable[[int, Trouble, float | None], None],
-) -> T:
-    """Return what `attempt(1)`, or else `attempt(2)`, … returns.
-
-    Only Trouble is met by another attempt. `on_trouble` hears of each, with the wait that follows;
-    None when this was the last.
-    """
-    for number in range(1, patience.attempts + 1):
-        try:
-            return await attempt(number)
-        except Trouble as trouble:
-            asked_s = trouble.wait_s
-            if number == patience.attempts or not patience.bears(asked_s):
-                on_trouble(number, trouble, None)
-                raise trouble.error from None
-
-            wait_s = patience.wait_s(number, asked_s, rng)
-            on_trouble(number, trouble, wait_s)
-
-        await sleep(wait_s)
-
-    raise AssertionError("at least one attempt")
 
 
 def connections_allowed() -> int | None:

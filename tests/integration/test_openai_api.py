@@ -205,6 +205,14 @@ def test_a_passing_trouble_is_met_by_asking_again(server: Server, status: int) -
     assert judge.meter.retries == 1
 
 
+def test_a_server_that_asks_for_an_hour_is_left_alone(server: Server) -> None:
+    """Waiting has an end too: the run stops, saved, instead of sleeping until tomorrow."""
+    server.script.append((429, {"retry-after": "3600"}, error("come back later")))
+    with pytest.raises(errors.ServerAway, match="come back later"):
+        ask(judge_at(server), HELLO)
+    assert len(server.served) == 1
+
+
 async def _drop(request: web.Request) -> web.Response:
     assert request.transport is not None
     request.transport.abort()
