@@ -390,47 +390,39 @@ def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
     return replace(options, **made)
 
 
+_SECTIONS = {
+    "parameters": "What changes the answers.",
+    "limits": "How fast each server may be asked.",
+}
+"""The sections of an entry of judges.yaml."""
+
+
 @cache
 def judges_file() -> type[BaseModel]:
     """Return the model of a whole judges.yaml, for validation and for the reference."""
     from pydantic import Field
 
-    by_section: dict[str, list[Declared]] = {"": [], "parameters": [], "limits": []}
-    for each in declared(JudgeOptions):
-        if each.about.section is not None:
-            by_section[each.about.section].append(each)
-
-    parameters = _model(
-        "ParametersEntry", "What changes the answers.", _fields(by_section["parameters"])
-    )
-    limits = _model(
-        "LimitsEntry", "How fast each server may be asked.", _fields(by_section["limits"])
-    )
     url = Annotated[str, Field(pattern=r"^(https?://.+)?$")]
-    entry = _model(
-        "JudgeEntry",
-        "One judge of a judges.yaml.",
-        {
-            "model": (
-                Annotated[str, Field(min_length=1)],
-                Field(description="The model, as the server names it."),
-            ),
-            "base_url": (
-                url,
-                Field("", description="The server's address, up to /v1; OpenAI if absent."),
-            ),
-            "base_urls": (
-                list[url],
-                Field([], description="Several servers of the model; a session stays at one."),
-            ),
-            **_fields(by_section[""]),
-            "parameters": (
-                parameters,
-                Field(parameters(), description="What changes the answers."),
-            ),
-            "limits": (limits, Field(limits(), description="How fast each server may be asked.")),
-        },
-    )
+    fields_of_entry: dict[str, Any] = {
+        "model": (
+            Annotated[str, Field(min_length=1)],
+            Field(description="The model, as the server names it."),
+        ),
+        "base_url": (
+            url,
+            Field("", description="The server's address, up to /v1; OpenAI if absent."),
+        ),
+        "base_urls": (
+            list[url],
+            Field([], description="Several servers of the model; a session stays at one."),
+        ),
+        **_fields_of_section(""),
+    }
+    for section, says in _SECTIONS.items():
+        inner = _model(f"{section.title()}Entry", says, _fields_of_section(section))
+        fields_of_entry[section] = (inner, Field(inner(), description=says))
+
+    entry = _model("JudgeEntry", "One judge of a judges.yaml.", fields_of_entry)
     judges = Field(description="The judges by the names they are asked for.")
     by_name: Any = dict[str, entry]  # type: ignore[valid-type]
     return _model("JudgesFile", "A whole judges.yaml.", {"judges": (by_name, judges)})
@@ -441,6 +433,10 @@ def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[Bas
 
     strict = ConfigDict(extra="forbid", frozen=True)
     return create_model(name, __config__=strict, __doc__=says, **dict(fields_of_model))
+
+
+def _fields_of_section(section: str) -> dict[str, Any]:
+    return _fields(each for each in declared(JudgeOptions) if each.about.section == section)
 
 
 def _fields(options: Iterable[Declared]) -> dict[str, Any]:
@@ -504,7 +500,7 @@ def _entry(entry: Any, where: str) -> NamedJudge:
 
     # Without an address it is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
     urls = ",".join(entry.base_urls) or entry.base_url or OPENAI_URL
-    sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
+    sections = {"": entry, **{section: getattr(entry, section) for section in _SECTIONS}}
     given = {
         each.name: getattr(sections[each.about.section], each.name)
         for each in declared(JudgeOptions)
@@ -530,11 +526,11 @@ def _nearer(problem: str) -> str:
         return problem
 
     *above, key = place.split(".")
-    section = above[-1] if above and above[-1] in {"parameters", "limits", "prices"} else ""
+    section = above[-1] if above and above[-1] in {*_SECTIONS, "prices"} else ""
     options = [*declared(JudgeOptions), *declared(Prices)]
     known = [each.name for each in options if each.about.section == section]
     if not section:
-        known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]
+        known = ["model", "base_url", "base_urls", *known, *_SECTIONS]
 
     return f"{place}: unknown key{nearest(key, known) or '; known: ' + ', '.join(known)}"
 
