@@ -1,4 +1,4 @@
-"""A published file → a dialog: a chat transcript with its user turns, or a single prompt."""
+"""Published files as dialogs: a chat transcript with its user turns, or a single prompt."""
 
 from __future__ import annotations
 
@@ -351,7 +351,7 @@ def _expression_name(node: ast.expr) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# A published file → a dialog: a chat transcript with its user turns, or a single prompt.
+# From a published file to a dialog: the user turns of a chat, or a single prompt.
 # --------------------------------------------------------------------------------------------------
 
 # Chats: the user's turns, with what belongs to the item made into slots
@@ -561,7 +561,7 @@ def factors_in(transcript: Transcript) -> tuple[Factor, ...]:
 
 
 def avoids_ties(transcript: Transcript) -> bool:
-    """Tell whether the words ask the judge to avoid equal scores."""
+    """Whether the words ask the judge to avoid equal scores."""
     return any(_AVOID_TIES.search(turn.prompt) for turn in transcript.turns)
 
 

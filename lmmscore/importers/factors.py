@@ -513,7 +513,7 @@ _SCORE_LINE = re.compile(
 
 
 def _is_score(node: _Node) -> bool:
-    """Tell whether a key of the answer takes a score rather than text."""
+    """Whether a key of the answer takes a score rather than text."""
     if _word_scale(node.value) is not None:
         return True
 

@@ -1,4 +1,4 @@
-"""A single published prompt → a dialog of one turn that says exactly its words."""
+"""A single published prompt as a dialog of one turn that says exactly its words."""
 
 from __future__ import annotations
 
@@ -593,7 +593,7 @@ def mentioned_images(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# A single published prompt → a dialog of one turn that says exactly its words.
+# From the words of a prompt to a dialog of one turn.
 # --------------------------------------------------------------------------------------------------
 
 _SHOW_QUESTION = (

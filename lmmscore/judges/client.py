@@ -1,7 +1,7 @@
-"""Asking servers until there is an answer, or a reason why there is none.
+"""Asks servers until there is an answer, or a reason why there is none.
 
-Around each question: which of several servers, at which pace, for how much money, how often, and
-the totals and the log of it.
+For each question it decides which of several servers to ask, when, and how often, keeps within the
+budget, and keeps totals and a log.
 """
 
 from __future__ import annotations

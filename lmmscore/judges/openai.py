@@ -309,7 +309,7 @@ class ResponsesOutput:
     """Items that are neither words nor thinking: calls of tools."""
 
     def add(self, item: Mapping[str, Any]) -> None:
-        """Sort in one item."""
+        """Add one item."""
         parts = objects(item.get("content"))
         if item.get("type") == "reasoning":
             for part in [*objects(item.get("summary")), *parts]:

@@ -349,7 +349,7 @@ def colours_in(text: str) -> list[str]:
 
 
 def names_exactly(text: str, shown: Sequence[str]) -> bool:
-    """Tell whether a text names these colours, in order, and no other: a hedge is no sight."""
+    """Whether a text names these colours, in order, and no other: hedging does not count."""
     return colours_in(text) == list(shown)
 
 

@@ -70,7 +70,7 @@ class _Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the table says of one picture."""
+    """A row of the prompts table."""
 
     source: str
     target: str
@@ -170,7 +170,7 @@ def _pictures(tree: FolderTree, base: PurePosixPath) -> _Pictures:
 def _place(
     found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: int, task: str
 ) -> None:
-    """Sort in a picture by its path, which reads ABOVE/TASK/…BELOW with the task at `depth`."""
+    """Add a picture by its path, which reads ABOVE/TASK/…BELOW with the task at `depth`."""
     above, below = path.parts[:depth], path.parts[depth + 1 :]
     match = _NUMBERED.fullmatch(path.stem)
     if match is None or len(below) > 2:

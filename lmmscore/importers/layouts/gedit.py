@@ -107,7 +107,7 @@ def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
 def _place(
     found: _Outputs, method: str, path: PurePosixPath, tree: FolderTree, choices: Choices
 ) -> None:
-    """Sort in a picture as a source or as the edit of a method."""
+    """Add a picture as a source or as the edit of a method."""
     task, language = path.parts[-3], path.parts[-2]
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"

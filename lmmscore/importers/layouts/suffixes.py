@@ -138,7 +138,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
 
 
 def _takes_role(group: _Group, path: PurePosixPath) -> bool:
-    """Sort in a picture whose name ends like a source or a reference; tell whether it does."""
+    """Add a picture whose name ends like a source or a reference; return whether it does."""
     # Two words first: ID_ground_truth is not the truth of ID_ground.
     for expression in (_TWO_WORDS, _ONE_WORD):
         match = expression.fullmatch(path.stem)

@@ -108,7 +108,7 @@ def _places(tree: FolderTree) -> Iterator[_VibeFolder]:
 
 
 def _is_results(path: Path) -> bool:
-    """Tell whether a JSON file holds results: entries with an id and a picture or a status."""
+    """Whether a JSON file holds results: entries with an id and a picture or a status."""
     try:
         entries = _entries(path)
     except FileProblem:
