@@ -18,7 +18,7 @@ from lmmscore.conversation import Conversation, Repair, Turn
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.importers.dialogs.document import factors_in, item_of
+from lmmscore.importers.document import factors_in, item_of
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Fault, FaultKind, Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit

@@ -33,6 +33,8 @@ class BatchServer:
     """Whether its files write other characters than ASCII as \\u escapes."""
     redirect: str = ""
     """Where it sends whoever wants a file."""
+    complaint: str = ""
+    """Why it refuses files, where it does."""
 
     def app(self) -> web.Application:
         """Return the routes."""
@@ -47,6 +49,8 @@ class BatchServer:
 
     async def _upload(self, request: web.Request) -> web.Response:
         form = await request.post()
+        if self.complaint:
+            return web.json_response({"error": {"message": self.complaint}}, status=400)
         file = form["file"]
         assert isinstance(file, web.FileField)
         name = f"file-{len(self.files) + 1}"

@@ -194,7 +194,7 @@ def import_(
     FILE.json:key.path a string out of JSON or YAML. What the document does not say is left as a
     marked question in the YAML, and asked for here by name.
     """
-    from lmmscore.importers.dialogs.document import import_document
+    from lmmscore.importers.document import import_document
 
     if recipe is not None:
         if answers:
@@ -216,7 +216,7 @@ def import_(
 def _import_recipe(
     recipe: str, clone: Path, name: str | None, out: Path | None, force: bool
 ) -> None:
-    from lmmscore.importers.dialogs.recipe import follow, load_recipe
+    from lmmscore.importers.recipe import follow, load_recipe
 
     made = follow(load_recipe(recipe), clone, name)
     target = out or Path("dialogs") / f"{made.name}.yaml"
@@ -249,7 +249,7 @@ def _say_next(target: Path) -> None:
 @json_flag
 def recipes(as_json: bool) -> None:
     """List the published benchmarks whose protocols can be made from a clone of their code."""
-    from lmmscore.importers.dialogs.recipe import load_recipe, recipe_names
+    from lmmscore.importers.recipe import load_recipe, recipe_names
 
     found = [load_recipe(name) for name in recipe_names()]
     if as_json:

@@ -11,11 +11,11 @@ import click
 
 from lmmscore.cli.command_line import FilePath, filled, say_notes
 from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import layout_names
+from lmmscore.importers.layouts import layout_names
 
 if TYPE_CHECKING:
-    from lmmscore.importers.pictures.layout import Choices, Found
-    from lmmscore.importers.pictures.writer import Written
+    from lmmscore.importers.benchmark_writer import Written
+    from lmmscore.importers.layouts import Choices, Found
 
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
 
@@ -90,8 +90,8 @@ def command(
     Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
     Instructions that cannot be found are left empty, to be filled in: `lmmscore check` names each.
     """
-    from lmmscore.importers.pictures.layout import choose, read, scan
-    from lmmscore.importers.pictures.writer import write_benchmark
+    from lmmscore.importers.benchmark_writer import write_benchmark
+    from lmmscore.importers.layouts import choose, read, scan
 
     out = _target(folder if folder.is_dir() else folder.parent, out)
     _refuse_to_overwrite(out, force)
@@ -101,7 +101,7 @@ def command(
     chosen, guess = choose(tree, choices, layout)
     click.echo(f"recognised the layout {chosen.name}: {guess.why}", err=True)
 
-    found = read(tree, choices, chosen)
+    found = read(tree, choices, guess)
     say_notes(found.notes)
 
     header = [f"Written by `lmmscore init`; layout {chosen.name}: {guess.why}", *_advice(found)]
@@ -137,8 +137,8 @@ def _refuse_to_overwrite(out: Path, force: bool) -> None:
 
 
 def _choices(given: dict[str, Any], out: Path) -> Choices:
-    from lmmscore.importers.pictures.layout import Choices
-    from lmmscore.importers.pictures.writer import items_file_of
+    from lmmscore.importers.benchmark_writer import items_file_of
+    from lmmscore.importers.layouts import Choices
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
     earlier_items = items_file_of(out)
@@ -185,7 +185,7 @@ def _advice(found: Found) -> list[str]:
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.importers.pictures.layout import IMAGE_ROLES
+    from lmmscore.importers.layouts import IMAGE_ROLES
 
     items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")

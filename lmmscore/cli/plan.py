@@ -15,7 +15,7 @@ from lmmscore.cli.run import request_of, run_groups, run_options
 if TYPE_CHECKING:
     from lmmscore.api import Prepared, Request
     from lmmscore.forecast import Forecast, Record
-    from lmmscore.judges.config import Prices
+    from lmmscore.judges.budget import Prices
     from lmmscore.ledger import Asker
 
 

@@ -42,7 +42,7 @@ from lmmscore.scores import Result, is_gated, result_of, settled
 from lmmscore.session import Ending, Played
 
 if TYPE_CHECKING:
-    from lmmscore.judges.batches import BatchState, Mailbox
+    from lmmscore.judges.http import BatchState, Mailbox
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -154,7 +154,7 @@ class BatchExecutor(Executor):
             return self._judge.batch_mailbox()
 
         # Its package is slow to import, and this module is there for every `run --help`.
-        from lmmscore.judges.batches import FolderMailbox
+        from lmmscore.judges.http import FolderMailbox
 
         return FolderMailbox(self._options.batch_dir)
 

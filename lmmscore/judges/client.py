@@ -1,7 +1,7 @@
-"""Asking servers until there is an answer, or a reason why there is none.
+"""Asks servers until there is an answer, or a reason why there is none.
 
-Around each question: which of several servers, at which pace, for how much money, how often, and
-the totals and the log of it.
+For each question it decides which of several servers to ask, when, and how often, keeps within the
+budget, and keeps totals and a log.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,8 +32,17 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import NOTICES, Budget, Meter, Purse, Sending, ServerSign, Till
-from lmmscore.judges.config import Address, Endpoint, JudgeOptions
+from lmmscore.judges.budget import (
+    NOTICES,
+    Budget,
+    Estimator,
+    Meter,
+    Purse,
+    Sending,
+    ServerSign,
+    Till,
+)
+from lmmscore.judges.config import Address, Endpoint, JudgeOptions, Key, find_key, hider
 from lmmscore.judges.faults import (
     RETRIED,
     Answer,
@@ -47,20 +57,21 @@ from lmmscore.judges.faults import (
     refuse,
     with_texts,
 )
-from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
-from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
-from lmmscore.judges.tokens import Estimator
+from lmmscore.judges.http import Body, Connection, Oversized
+from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed
 from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")
 LOGGER = logging.getLogger("lmmscore.judges")
 FAILURES_IN_A_ROW = 3
-"""So many attempts failing, with no answer between them, mean that a server has failed."""
+"""After this many failed attempts with no answer in between, a server counts as down."""
 FIRST_REST_S = 30.0
 LONGEST_REST_S = 600.0
 _SAID_BY_SERVERS = "text finish refusal reasoning model fingerprint request_id".split()
+_SIZES = frozenset("nano mini small medium large lite flash turbo pro max plus".split())
+"""Words by which one model of a family is distinguished from another."""
 REFUSALS = 2
-"""So many vain attempts to connect, before any answer, mean that there is no server."""
+"""After this many failed connections, before any answer, there is no server."""
 
 
 def log(level: int, event: str, *, logger: logging.Logger = LOGGER, **about: object) -> None:
@@ -92,12 +103,12 @@ class Replica:
     connection: Connection
     pace: Pace
     asking: int = 0
-    """Sessions whose question is under way here."""
+    """Sessions with a question in flight here."""
     begun: int = 0
-    """Sessions that were sent here first."""
+    """Sessions that started here."""
     answered: bool = False
     answer_s: float = 0.0
-    """How long an answer takes here, lately; 0 before the first."""
+    """How long recent answers took here, on average; 0 before the first."""
     failures: int = 0
     """Attempts that failed since the last answer."""
     down: bool = False
@@ -105,7 +116,7 @@ class Replica:
     failed_at_s: float = 0.0
     rests_until_s: float = 0.0
     trial: ref[Conversation] | None = None
-    """The one session that tries a server which was down, until it answers."""
+    """The one session that tries a server that was down, until it answers."""
     url: str = field(init=False)
     """Its base URL, without anything secret."""
 
@@ -123,7 +134,7 @@ class Replica:
 
     @property
     def load(self) -> float:
-        """How long one more session would wait for its answers, in relation to other servers."""
+        """How long one more session would wait for its answers, compared with other servers."""
         return (self.asking + 1) * self.answer_s
 
     def is_tried_by_other(self, session: Conversation) -> bool:
@@ -189,9 +200,9 @@ class Replicas:
         return chosen
 
     def succeeded(self, replica: Replica, asked_s: float) -> None:
-        """Take note of an answer to what was asked at a time."""
+        """Note an answer to a question asked at `asked_s`."""
         replica.answered = True
-        # What was on its way when the server failed does not show that it is back.
+        # An answer that was under way when the server failed does not show that it is back.
         if replica.down and asked_s <= replica.failed_at_s:
             return
 
@@ -203,7 +214,7 @@ class Replicas:
             self._notice(f"{replica.url} answers again")
 
     def failed(self, replica: Replica, trouble: Trouble) -> bool:
-        """Take note of a failed attempt; return whether the session should go to another server."""
+        """Note a failed attempt; return whether the session should move to another server."""
         replica.failures += 1
         if len(self._replicas) == 1:
             return False
@@ -219,7 +230,7 @@ class Replicas:
         return any(not each.down for each in self._replicas)
 
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
-        """Take a server for down; for twice as long as before if it was being tried again."""
+        """Treat a server as down; for twice as long as before if it was on trial."""
         if replica.trial is not None:
             replica.rest_s = min(LONGEST_REST_S, 2 * replica.rest_s)
 
@@ -324,7 +335,7 @@ class ApiClient:
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
 
     def share(self, purse: Purse, gate: Gate) -> None:
-        """Keep within a budget and a pace that hold for several processes together."""
+        """Share a budget and a pace with other processes."""
         self.till.share(purse)
         self._gate = gate
 
@@ -366,7 +377,7 @@ class ApiClient:
         return await self._persist(replica, once, "/files")
 
     async def close(self) -> None:
-        """Let go of connections and timers."""
+        """Close connections and stop timers."""
         for replica in self.replicas:
             replica.pace.close()
             await replica.connection.close()
@@ -379,7 +390,7 @@ class ApiClient:
             replica.pace.open()
 
     def notice(self, text: str, sign: ServerSign | None = None, *, again: bool = False) -> None:
-        """Tell the user something, once unless `again`; a sign says it for programs."""
+        """Tell the user something, once unless `again`; `sign` says it to programs."""
         text = self.hide(text)
         if self.meter.notice(text, sign, again=again):
             log(
@@ -392,38 +403,21 @@ class ApiClient:
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
         """Return what an attempt returns, made again where that may help. Raises as `ask` does."""
-
-        async def once(number: int) -> T:
-            asked_s = self._clock.now()
-            try:
-                result = await attempt()
-            except Trouble as trouble:
-                self._after(replica, trouble, number, path)
-                raise
-
-            self.replicas.succeeded(replica, asked_s)
-            return result
-
-        def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
-            what = self.hide(trouble.what)
-            if not self._patience.bears(trouble.wait_s):
-                trouble.error = self._away(trouble)
-
-            if wait_s is None:
-                log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
-                return
-
-            self.meter.retries += 1
-            log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
-
+        number = 0
         try:
-            return await persist(
-                once,
-                patience=self._patience,
-                sleep=self._sleep,
-                rng=self._rng,
-                on_trouble=on_trouble,
-            )
+            while True:
+                number += 1
+                asked_s = self._clock.now()
+                try:
+                    result = await attempt()
+                except Trouble as trouble:
+                    self._after(replica, trouble, number, path)
+                    wait_s = self._wait_after(trouble, number, path)
+                else:
+                    self.replicas.succeeded(replica, asked_s)
+                    return result
+
+                await self._sleep(wait_s)
         except JudgeError as error:
             if error is self._stopping:
                 raise
@@ -431,7 +425,7 @@ class ApiClient:
             raise type(error)(self.hide(str(error))) from None
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
-        """Decide what a failed attempt says of its server. Raises where it says enough."""
+        """Note a failed attempt. Raises where another server, or none, should be asked next."""
         if trouble.crowded:
             return
 
@@ -446,6 +440,19 @@ class ApiClient:
                 f"{self._address.name}: no server at {self._address.places} ({trouble.what}); "
                 "start it, or correct its address, then run the same command"
             ) from None
+
+    def _wait_after(self, trouble: Trouble, number: int, path: str) -> float:
+        """Return the wait before the next attempt. Raises JudgeError where there is none."""
+        what = self.hide(trouble.what)
+        bears = self._patience.bears(trouble.wait_s)
+        if not bears or number == self._patience.attempts:
+            log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
+            raise (trouble.error if bears else self._away(trouble)) from None
+
+        self.meter.retries += 1
+        wait_s = self._patience.wait_s(number, trouble.wait_s, self._rng)
+        log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
+        return wait_s
 
     def _away(self, trouble: Trouble) -> ServerAway:
         """Return the error for a server that asks for a longer wait than a run should wait."""
@@ -514,9 +521,9 @@ class ApiClient:
         self.meter.in_flight = sum(replica.pace.in_flight for replica in self.replicas)
 
     def _mention_model(self, replica: Replica, answering: str) -> None:
-        """Say it where another model answers than the one that tables will name."""
+        """Tell the user if another model answers than the one that tables will name."""
         asked = self._address.model
-        # At Azure one asks for a deployment, which is named by whoever made it.
+        # At Azure one asks for a deployment, which its owner named.
         if not replica.endpoint.is_azure and not is_same_model(asked, answering):
             self.notice(
                 f"asked for {asked}, and {answering} answered at {replica.url}; tables name the "
@@ -530,7 +537,7 @@ class ApiClient:
             )
 
     def _mention_room(self) -> None:
-        """Say it where the limit on open files decides how many are asked at once."""
+        """Tell the user if the limit on open files decides how many questions are in flight."""
         if self._room is not None and self.meter.in_flight >= self._room - 1:
             self.notice(
                 f"at most {self._room} questions are asked at once: the system lets this process "
@@ -577,7 +584,7 @@ class ApiClient:
         attempt: Attempt,
         sent_s: float,
     ) -> NoReturn:
-        """Raise what an answer means, and slow everyone down if it is a sign of crowding."""
+        """Raise what an answer means; if the server is congested, slow all sessions down."""
         try:
             refuse(answer, complaint, attempt, self._clock.wall())
         except Trouble as trouble:
@@ -662,11 +669,13 @@ def _tokens_of(usage: Usage) -> int | None:
 def is_same_model(asked: str, answering: str) -> bool:
     """Whether a server's name for what answered may mean the model asked for.
 
-    Providers add a date or a quantisation, and leave out or add whose model it is.
+    Providers add a date or a quantisation, and leave out or add whose model it is. Another size is
+    another model: gpt-4o-mini is not gpt-4o.
     """
     one = asked.lower().rpartition("/")[2]
     other = answering.lower().rpartition("/")[2]
-    return one in other or other in one
+    differing = {*re.findall(r"[a-z]+", one)} ^ {*re.findall(r"[a-z]+", other)}
+    return (one in other or other in one) and not differing & _SIZES
 
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:

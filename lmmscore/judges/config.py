@@ -6,18 +6,21 @@ command line, the `judge_options` of Python and the reference all derive from th
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+from lmmscore.errors import JudgeFileError, LmmscoreError, NotAuthorised, nearest
+from lmmscore.judges.budget import Prices, formula_name
 from lmmscore.options import ANSWERS, COST, Declared, declared, option
 
 if TYPE_CHECKING:
@@ -26,29 +29,6 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 FILE_NAME = "judges.yaml"
 Api = Literal["chat", "responses"]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens, as they stood on a day."""
-
-    input: float = option(0.0, "For what is sent.", section="prices", at_least=0, required=True)
-    output: float = option(
-        0.0,
-        "For what comes back, reasoning included.",
-        section="prices",
-        at_least=0,
-        required=True,
-    )
-    cached_input: float | None = option(
-        None,
-        "For a repeated prefix that the provider cached; as `input` if absent.",
-        section="prices",
-        at_least=0,
-    )
-    as_of: date | None = option(
-        None, "The day on which these prices held.", section="prices", required=True
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +103,7 @@ class JudgeOptions:
     )
     rpm: float | None = option(
         None,
-        "At most so many requests per minute and server.",
+        "Maximum requests per minute, per server.",
         section="limits",
         flag="--rpm",
         group=COST,
@@ -131,7 +111,7 @@ class JudgeOptions:
     )
     tpm: float | None = option(
         None,
-        "At most so many tokens per minute and server.",
+        "Maximum tokens per minute, per server.",
         section="limits",
         flag="--tpm",
         group=COST,
@@ -186,7 +166,7 @@ class JudgeOptions:
         "", "The formula by which the tokens of an image are estimated.", section=""
     )
     budget_usd: float | None = option(
-        None, "Never spend more than so many US dollars.", flag="--budget", group=COST, at_least=0
+        None, "Maximum spending, in US dollars.", flag="--budget", group=COST, at_least=0
     )
     judge_name: str = option(
         "", "Whose answers to replay, where a ledger holds those of several.", flag="--judge-name"
@@ -261,6 +241,12 @@ class Address:
         """The servers, for messages."""
         return ", ".join(endpoint.masked_url for endpoint in self.endpoints)
 
+    def is_same(self, other: Address) -> bool:
+        """Whether this is the same model at the same servers, in whatever order."""
+        ours = {endpoint.masked_url for endpoint in self.endpoints}
+        theirs = {endpoint.masked_url for endpoint in other.endpoints}
+        return self.model == other.model and ours == theirs
+
 
 def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     """Read `MODEL[@BASE_URL[,BASE_URL…]]`.
@@ -318,27 +304,11 @@ def mask(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeEntry:
-    """One judge of a judges.yaml."""
-
-    model: str
-    urls: tuple[str, ...]
-    """Its servers; none means OpenAI."""
-    options: JudgeOptions
-
-    @property
-    def spec(self) -> str:
-        """The judge as it would be written after `openai/`."""
-        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL
-        # points.
-        return f"{self.model}@{','.join(self.urls) or OPENAI_URL}"
-
-
-@dataclass(frozen=True, slots=True)
 class NamedJudge:
-    """A judge as asked for: what follows `openai/`, and its options."""
+    """A judge as asked for, or as an entry of judges.yaml describes it."""
 
     spec: str
+    """How it would be written after `openai/`."""
     options: JudgeOptions
 
     @property
@@ -347,7 +317,7 @@ class NamedJudge:
         return parse_address(self.spec, os.environ.get("OPENAI_BASE_URL", ""))
 
 
-def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
+def load_judges(path: Path | None = None) -> dict[str, NamedJudge]:
     """Return the judges by name; those of the user's file override those of lmmscore.
 
     The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current
@@ -389,24 +359,13 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
             f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}"
         )
 
-    spec = name.removeprefix("openai/")
-    address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
-    entry = _entry_at(address, judges)
-    options = JudgeOptions() if entry is None else entry.options
-    return NamedJudge(spec, overridden(options, overrides))
-
-
-def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry | None:
-    """Return the entry for this model at these servers; the user's own stand last, and win."""
-    wanted = {endpoint.masked_url for endpoint in address.endpoints}
-    found = None
+    judge = NamedJudge(name.removeprefix("openai/"), JudgeOptions())
+    # The user's own entries stand last, and win.
     for entry in judges.values():
-        if entry.model == address.model:
-            there = parse_address(entry.spec).endpoints
-            if {endpoint.masked_url for endpoint in there} == wanted:
-                found = entry
+        if entry.address.is_same(judge.address):
+            judge = replace(judge, options=entry.options)
 
-    return found
+    return replace(judge, options=overridden(judge.options, overrides))
 
 
 def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
@@ -431,47 +390,39 @@ def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
     return replace(options, **made)
 
 
+_SECTIONS = {
+    "parameters": "What changes the answers.",
+    "limits": "How fast each server may be asked.",
+}
+"""The sections of an entry of judges.yaml."""
+
+
 @cache
 def judges_file() -> type[BaseModel]:
     """Return the model of a whole judges.yaml, for validation and for the reference."""
     from pydantic import Field
 
-    by_section: dict[str, list[Declared]] = {"": [], "parameters": [], "limits": []}
-    for each in declared(JudgeOptions):
-        if each.about.section is not None:
-            by_section[each.about.section].append(each)
-
-    parameters = _model(
-        "ParametersEntry", "What changes the answers.", _fields(by_section["parameters"])
-    )
-    limits = _model(
-        "LimitsEntry", "How fast each server may be asked.", _fields(by_section["limits"])
-    )
     url = Annotated[str, Field(pattern=r"^(https?://.+)?$")]
-    entry = _model(
-        "JudgeEntry",
-        "One judge of a judges.yaml.",
-        {
-            "model": (
-                Annotated[str, Field(min_length=1)],
-                Field(description="The model, as the server names it."),
-            ),
-            "base_url": (
-                url,
-                Field("", description="The server's address, up to /v1; OpenAI if absent."),
-            ),
-            "base_urls": (
-                list[url],
-                Field([], description="Several servers of the model; a session stays at one."),
-            ),
-            **_fields(by_section[""]),
-            "parameters": (
-                parameters,
-                Field(parameters(), description="What changes the answers."),
-            ),
-            "limits": (limits, Field(limits(), description="How fast each server may be asked.")),
-        },
-    )
+    fields_of_entry: dict[str, Any] = {
+        "model": (
+            Annotated[str, Field(min_length=1)],
+            Field(description="The model, as the server names it."),
+        ),
+        "base_url": (
+            url,
+            Field("", description="The server's address, up to /v1; OpenAI if absent."),
+        ),
+        "base_urls": (
+            list[url],
+            Field([], description="Several servers of the model; a session stays at one."),
+        ),
+        **_fields_of_section(""),
+    }
+    for section, says in _SECTIONS.items():
+        inner = _model(f"{section.title()}Entry", says, _fields_of_section(section))
+        fields_of_entry[section] = (inner, Field(inner(), description=says))
+
+    entry = _model("JudgeEntry", "One judge of a judges.yaml.", fields_of_entry)
     judges = Field(description="The judges by the names they are asked for.")
     by_name: Any = dict[str, entry]  # type: ignore[valid-type]
     return _model("JudgesFile", "A whole judges.yaml.", {"judges": (by_name, judges)})
@@ -482,6 +433,10 @@ def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[Bas
 
     strict = ConfigDict(extra="forbid", frozen=True)
     return create_model(name, __config__=strict, __doc__=says, **dict(fields_of_model))
+
+
+def _fields_of_section(section: str) -> dict[str, Any]:
+    return _fields(each for each in declared(JudgeOptions) if each.about.section == section)
 
 
 def _fields(options: Iterable[Declared]) -> dict[str, Any]:
@@ -526,7 +481,7 @@ def _annotation(declared_option: Declared) -> Any:
     return bounded | None if optional else bounded
 
 
-def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
+def _read(data: Any, where: str) -> dict[str, NamedJudge]:
     """Return the judges of a file by name. Raises JudgeFileError with every problem in it."""
     from lmmscore.yaml_files import complaints
 
@@ -538,15 +493,14 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
     return {name: _entry(entry, f"{where}, judges.{name}") for name, entry in result.judges.items()}
 
 
-def _entry(entry: Any, where: str) -> JudgeEntry:
+def _entry(entry: Any, where: str) -> NamedJudge:
     """Return one judge of a file. Raises JudgeFileError."""
-    from lmmscore.judges.tokens import formula_name
-
     if entry.base_url and entry.base_urls:
         raise JudgeFileError(f"{where}: base_url and base_urls; keep one")
 
-    urls = tuple(entry.base_urls or filter(None, [entry.base_url]))
-    sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
+    # Without an address it is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
+    urls = ",".join(entry.base_urls) or entry.base_url or OPENAI_URL
+    sections = {"": entry, **{section: getattr(entry, section) for section in _SECTIONS}}
     given = {
         each.name: getattr(sections[each.about.section], each.name)
         for each in declared(JudgeOptions)
@@ -555,7 +509,7 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
     if entry.prices is not None:
         given["prices"] = Prices(**entry.prices.model_dump())
 
-    made = JudgeEntry(entry.model, urls, JudgeOptions(**given))
+    made = NamedJudge(f"{entry.model}@{urls}", JudgeOptions(**given))
     try:
         formula_name(entry.model, entry.image_tokens)
         parse_address(made.spec)
@@ -572,10 +526,129 @@ def _nearer(problem: str) -> str:
         return problem
 
     *above, key = place.split(".")
-    section = above[-1] if above and above[-1] in {"parameters", "limits", "prices"} else ""
+    section = above[-1] if above and above[-1] in {*_SECTIONS, "prices"} else ""
     options = [*declared(JudgeOptions), *declared(Prices)]
     known = [each.name for each in options if each.about.section == section]
     if not section:
-        known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]
+        known = ["model", "base_url", "base_urls", *known, *_SECTIONS]
 
     return f"{place}: unknown key{nearest(key, known) or '; known: ' + ', '.join(known)}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Keys, and whatever else is secret.
+# --------------------------------------------------------------------------------------------------
+
+USUAL_KEY = "OPENAI_API_KEY"
+SHORTEST_SECRET = 6
+"""What is shorter is no secret, and occurs in any text."""
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_URL_SAFE = str.maketrans("+/", "-_")
+_KEY_BY_HOST = {
+    "openrouter.ai": "OPENROUTER_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "openai.azure.com": "AZURE_OPENAI_API_KEY",
+    "cognitiveservices.azure.com": "AZURE_OPENAI_API_KEY",
+    "services.ai.azure.com": "AZURE_OPENAI_API_KEY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret and the name of the place it came from. Only the place is ever shown."""
+
+    secret: str = field(repr=False)
+    source: str
+    others: tuple[str, ...] = field(repr=False)
+    """What else goes to this server and nowhere else: a password, a secret query or header."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """All that must not be shown, in every form that a server may repeat it in."""
+        whole = [text for text in (self.secret, *self.others) if len(text) >= SHORTEST_SECRET]
+        return [form for text in whole for form in _forms(text)]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and as it looks inside an address, in JSON and in base64."""
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    # In base64 it looks different at each of three places in what is encoded with it; characters
+    # that depend on its neighbours are left out.
+    data = secret.encode("utf-8", "replace")
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + data).decode()
+        certain = encoded[(8 * shift + 5) // 6 : (shift + len(data)) * 8 // 6]
+        if len(certain) >= SHORTEST_SECRET:
+            yield certain
+            yield certain.translate(_URL_SAFE)
+
+
+def hider(keys: Iterable[Key]) -> Callable[[str], str]:
+    """Return what takes secrets out of a text, should a server repeat them in whatever case."""
+    forms = {form.lower() for key in keys for form in key.secrets}
+    # The longest first: one may be a part of another.
+    secrets = sorted(forms, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, secrets)), re.IGNORECASE)
+
+    def hide(text: str) -> str:
+        lowered = text.lower()
+        if any(secret in lowered for secret in secrets):
+            return pattern.sub("…", text)
+        return text
+
+    return hide
+
+
+def find_key(endpoint: Endpoint, judge: str, options: JudgeOptions) -> Key:
+    """Return the key for a server, from the environment or a keyring.
+
+    A provider with a variable of its own gets that key and no other: OpenAI's is none of its
+    business. An unknown server may need none; there, a placeholder is sent.
+    """
+    name = options.key_env or _usual_key(endpoint.host)
+    headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]
+    hidden = (*endpoint.secrets, *headers)
+    given = os.environ.get(name)
+    if given:
+        return _checked(Key(given.strip(), name, hidden), judge)
+
+    stored = _from_keyring(name)
+    if stored:
+        return _checked(Key(stored.strip(), f"{name} in the keyring", hidden), judge)
+    if options.key_env or name != USUAL_KEY or endpoint.is_openai:
+        raise NotAuthorised(f"{judge}: no key; set the environment variable {name}")
+    return Key("none", f"{USUAL_KEY}, which is not set", hidden)
+
+
+def _usual_key(host: str) -> str:
+    for suffix, name in _KEY_BY_HOST.items():
+        if host == suffix or host.endswith("." + suffix):
+            return name
+    return USUAL_KEY
+
+
+def _checked(key: Key, judge: str) -> Key:
+    """Return a key that a header can carry. Raises NotAuthorised."""
+    if not (key.secret.isascii() and key.secret.isprintable()):
+        raise NotAuthorised(
+            f"{judge}: {key.source} holds a character that no key has; copy the key again"
+        )
+    return key
+
+
+def _from_keyring(name: str) -> str | None:
+    """Return what the keyring holds under this name; None without the `keyring` extra."""
+    try:
+        import keyring
+    except ImportError:
+        return None
+
+    try:
+        stored = keyring.get_password("lmmscore", name)
+    except keyring.errors.KeyringError:
+        return None
+
+    return stored if isinstance(stored, str) else None

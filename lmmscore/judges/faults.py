@@ -1,4 +1,4 @@
-"""What it means where an answer is no reply: ask again, or stop the turn, the session or the run.
+"""What an answer without a reply means: ask again, or stop the turn, the session or the run.
 
 Servers agree on status codes and little else, so some of this reads the words of their messages. It
 is the only place that does.
@@ -7,10 +7,10 @@ is the only place that does.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -36,6 +36,8 @@ MOST_NESTED = 100
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_S = 365 * 86_400.0
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SHOWN_CHARACTERS = 400
 
 _NO_QUOTA = frozenset(
@@ -136,7 +138,7 @@ class Trouble(Exception):
         self.wait_s = wait_s
         """How long the server asks to wait, if it says."""
         self.crowded = crowded
-        """The server has too many questions, not only this one: everyone should slow down."""
+        """The server is congested: all sessions should slow down."""
         self.paid = paid
         """The server may have answered, and charged, and the answer was lost on the way."""
         self.reached = reached
@@ -167,7 +169,7 @@ def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
 
     Raises ValueError when it is not JSON.
     """
-    # Whoever goes through the data, or writes it down again, may run out of stack.
+    # Code that walks the data, or writes it down again, would run out of stack.
     if content.count(b"[") + content.count(b"{") > MOST_NESTED and _depth(content) > MOST_NESTED:
         raise ValueError("nested too deeply")
 
@@ -222,7 +224,7 @@ class Attempt:
     fields: Mapping[str, Any]
     """The parameters sent."""
     size: int
-    relies: bool = False
+    relies: bool
     """Whether it relies on something the server keeps: an earlier response, or files."""
 
 
@@ -242,7 +244,7 @@ class ServerComplaint:
         return bool(self.codes & _FILTERED) or bool(_FLAGGED.search(self.message))
 
 
-def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComplaint:
+def complaint_in(answer: Answer, hide: Callable[[str], str]) -> ServerComplaint:
     """Read an error body in any of the shapes servers use; an unreadable one is its own message.
 
     `hide` takes secrets out of what the server says, before it is cut to a length that can be
@@ -264,7 +266,7 @@ def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComp
     return ServerComplaint("" if is_page else text[:300], frozenset(), "")
 
 
-def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> ServerComplaint:
+def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str]) -> ServerComplaint:
     """Read an error body that is a JSON object."""
     error = data.get("error") or data
     if not isinstance(error, dict):
@@ -438,7 +440,7 @@ def _says_lost(complaint: ServerComplaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
-    """Tell whether it is the model that the server does not have."""
+    """Whether it is the model that the server does not have."""
     if complaint.param == "model":
         return True
     if complaint.codes & _UNKNOWN_MODEL:
@@ -475,7 +477,7 @@ _OURS = {
 }
 """What the server calls a parameter, where we call it otherwise."""
 _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
-"""Fields of a request that nobody can leave out."""
+"""Fields of a request that cannot be left out."""
 _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 
@@ -511,39 +513,31 @@ def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
     `retry-after-ms`, or `retry-after` in seconds or as a date; one in the past means now. Header
     names are in lower case.
     """
-    in_ms = _number(headers.get("retry-after-ms", ""))
-    if in_ms is not None:
-        wait_s = _sensible(in_ms / 1000)
-        if wait_s is not None:
-            return wait_s
+    for text in (headers.get("retry-after-ms", "") + "ms", headers.get("retry-after", "")):
+        wait_s = span_s(text, wall_s)
+        # `inf`, `nan` and the number of seconds since 1970 are no waits.
+        if wait_s is not None and wait_s < _LONGEST_WAIT_S:
+            return max(0.0, wait_s)
 
-    value = headers.get("retry-after", "").strip()
-    if value.endswith("ms"):
-        in_ms = _number(value.removesuffix("ms"))
-        return None if in_ms is None else _sensible(in_ms / 1000)
-
-    seconds = _number(value.removesuffix("s"))
-    if seconds is None:
-        seconds = _seconds_until(value, wall_s)
-
-    return None if seconds is None else _sensible(seconds)
+    return None
 
 
-def _number(text: str) -> float | None:
+def span_s(text: str, wall_s: float) -> float | None:
+    """Read `20ms`, `6m0s`, `1.5`, or a date as seconds from now; None when it says nothing."""
+    text = text.strip()
+    parts = _SPAN.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
     try:
         return float(text)
     except ValueError:
-        return None
+        pass
 
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return max(0.0, read(text).timestamp() - wall_s)
+        except (ValueError, TypeError, IndexError):
+            continue
 
-def _seconds_until(text: str, wall_s: float) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() - wall_s
-    except (ValueError, TypeError, IndexError):
-        return None
-
-
-def _sensible(seconds: float) -> float | None:
-    # `inf`, `nan` and the number of seconds since 1970 are no waits.
-    sensible = math.isfinite(seconds) and seconds < _LONGEST_WAIT_S
-    return max(0.0, seconds) if sensible else None
+    return None

@@ -1,21 +1,25 @@
-"""The way to one server: its key, the openai package's client, and our transport beneath it.
+"""The way to one server: its key, the openai package's client, and our transport beside it.
 
-Bodies are never joined: the openai package builds requests and hands them to `SegmentClient`, an
-http client on top of aiohttp. The package's own retries are off; its errors become answers or
+The openai package builds one request for each address; every body with that head goes to
+`Transport`, on top of aiohttp, which never joins its segments. Errors of the connection become
 `NoAnswer` here, and only here.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import json
 import os
 import re
+import shutil
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl, quote
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -27,9 +31,15 @@ from multidict import CIMultiDict
 from openai._models import FinalRequestOptions
 from yarl import URL
 
-from lmmscore.errors import JudgeFileError, NotAuthorised
-from lmmscore.judges.config import Endpoint, JudgeOptions, mask
-from lmmscore.judges.faults import Answer, NoAnswer, sound_text
+from lmmscore.errors import (
+    AnswerTooLarge,
+    FileProblem,
+    JudgeFileError,
+    JudgeUnavailable,
+    NotAuthorised,
+)
+from lmmscore.judges.config import Endpoint, JudgeOptions, Key, mask
+from lmmscore.judges.faults import Answer, NoAnswer, sound_text, tolerant_json, with_texts
 from lmmscore.resources import __version__
 
 CONNECT_TIMEOUT_S = 20.0
@@ -38,136 +48,15 @@ KEEPALIVE_S = 60.0
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
-USUAL_KEY = "OPENAI_API_KEY"
-SHORTEST_SECRET = 6
-"""What is shorter is no secret, and occurs in any text."""
-ANSWER = "lmmscore.answer"
-"""The extension under which a response of httpx2 carries what it was made of."""
-_PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _FILE_KEPT_S = 7 * 24 * 3600
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-"""What the package tells servers about this machine is nobody's business here, and costs time."""
+"""Headers of the package about this machine: servers need not know, and they cost time."""
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
-_URL_SAFE = str.maketrans("+/", "-_")
-_KEY_BY_HOST = {
-    "openrouter.ai": "OPENROUTER_API_KEY",
-    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
-    "api.anthropic.com": "ANTHROPIC_API_KEY",
-    "openai.azure.com": "AZURE_OPENAI_API_KEY",
-    "cognitiveservices.azure.com": "AZURE_OPENAI_API_KEY",
-    "services.ai.azure.com": "AZURE_OPENAI_API_KEY",
-}
 
 
 class Oversized(NoAnswer):
     """A response larger than anything a judge says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A secret and the name of the place it came from. Only the place is ever shown."""
-
-    secret: str = field(repr=False)
-    source: str
-    others: tuple[str, ...] = field(default=(), repr=False)
-    """What else goes to this server and nowhere else: a password, a secret query or header."""
-
-    @property
-    def secrets(self) -> list[str]:
-        """All that must not be shown, in every form that a server may repeat it in."""
-        whole = [text for text in (self.secret, *self.others) if len(text) >= SHORTEST_SECRET]
-        return [form for text in whole for form in _forms(text)]
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret as it is, and as it looks inside an address, in JSON and in base64."""
-    yield secret
-    yield quote(secret, safe="")
-    yield json.dumps(secret)[1:-1]
-    # In base64 it looks different at each of three places in what is encoded with it; characters
-    # that depend on its neighbours are left out.
-    data = secret.encode("utf-8", "replace")
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + data).decode()
-        certain = encoded[(8 * shift + 5) // 6 : (shift + len(data)) * 8 // 6]
-        if len(certain) >= SHORTEST_SECRET:
-            yield certain
-            yield certain.translate(_URL_SAFE)
-
-
-def hider(keys: Iterable[Key]) -> Callable[[str], str]:
-    """Return what takes secrets out of a text, should a server repeat them in whatever case."""
-    forms = {form.lower() for key in keys for form in key.secrets}
-    # The longest first: one may be a part of another.
-    secrets = sorted(forms, key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, secrets)), re.IGNORECASE)
-
-    def hide(text: str) -> str:
-        lowered = text.lower()
-        if any(secret in lowered for secret in secrets):
-            return pattern.sub("…", text)
-        return text
-
-    return hide
-
-
-def find_key(
-    endpoint: Endpoint,
-    judge: str,
-    options: JudgeOptions,
-    environ: Mapping[str, str] | None = None,
-) -> Key:
-    """Return the key for a server, from the environment or a keyring.
-
-    A provider with a variable of its own gets that key and no other: OpenAI's is none of its
-    business. A server that nobody knows may need none; there, a stand-in is sent.
-    """
-    environ = os.environ if environ is None else environ
-    name = options.key_env or _usual_key(endpoint.host)
-    headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]
-    hidden = (*endpoint.secrets, *headers)
-    if environ.get(name):
-        return _checked(Key(environ[name].strip(), name, hidden), judge)
-
-    stored = _from_keyring(name)
-    if stored:
-        return _checked(Key(stored.strip(), f"{name} in the keyring", hidden), judge)
-    if options.key_env or name != USUAL_KEY or endpoint.is_openai:
-        raise NotAuthorised(f"{judge}: no key; set the environment variable {name}")
-    return Key("none", f"{USUAL_KEY}, which is not set", hidden)
-
-
-def _usual_key(host: str) -> str:
-    for suffix, name in _KEY_BY_HOST.items():
-        if host == suffix or host.endswith("." + suffix):
-            return name
-    return USUAL_KEY
-
-
-def _checked(key: Key, judge: str) -> Key:
-    """Return a key that a header can carry. Raises NotAuthorised."""
-    if not (key.secret.isascii() and key.secret.isprintable()):
-        raise NotAuthorised(
-            f"{judge}: {key.source} holds a character that no key has; copy the key again"
-        )
-    return key
-
-
-def _from_keyring(name: str) -> str | None:
-    """Return what the keyring holds under this name; None without the `keyring` extra."""
-    try:
-        import keyring
-    except ImportError:
-        return None
-
-    try:
-        stored = keyring.get_password("lmmscore", name)
-    except keyring.errors.KeyringError:
-        return None
-
-    return stored if isinstance(stored, str) else None
 
 
 class Body:
@@ -219,7 +108,7 @@ class Segments(Payload):
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Write every segment."""
         for part in self._parts:
-            # A view, so that what the socket does not take at once is cut off without a copy.
+            # A view: what the socket does not take at once is sliced off without a copy.
             await writer.write(memoryview(part))
 
     async def write_with_length(
@@ -237,16 +126,14 @@ class RequestHead:
     headers: CIMultiDict[str]
 
 
-class SegmentClient(httpx2.AsyncClient):
-    """An HTTP client for the openai package, without redirects, retries or cookies.
+class Transport:
+    """Sends requests to one server, without redirects, retries or cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
     what costs.
     """
 
     def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
-        # The inherited pool is never used; this keeps it from being made.
-        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
         self._encrypted = endpoint.url.scheme == "https"
         self._proxy = _proxy_for(URL(endpoint.masked_url))
         self._most_bytes = int(options.max_response_mb * 1e6)
@@ -257,30 +144,11 @@ class SegmentClient(httpx2.AsyncClient):
         )
         self._session: aiohttp.ClientSession | None = None
 
-    def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
-        """Return the request as given, without defaults of ours."""
-        options.pop("timeout", None)
-        return httpx2.Request(method, url, **options)
-
-    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
-        """Send a request of the package; the response carries its Answer. Raises NoAnswer."""
-        answer = await self.exchange(request.method, _head_of(request), await _body(request))
-        # aiohttp has already unpacked the body, so what described its packing no longer holds.
-        headers = {name: value for name, value in answer.headers.items() if name not in _PACKING}
-        return httpx2.Response(
-            answer.status,
-            headers=headers,
-            content=answer.content,
-            request=request,
-            extensions={ANSWER: answer},
-        )
-
-    async def exchange(self, method: str, head: RequestHead, body: Segments | None) -> Answer:
+    async def post(self, head: RequestHead, body: Segments | aiohttp.FormData) -> Answer:
         """Send a request and return what came back, whole. Raises NoAnswer."""
         session = self._session or self._open()
         try:
-            async with session.request(
-                method,
+            async with session.post(
                 head.url,
                 headers=head.headers,
                 data=body,
@@ -303,9 +171,8 @@ class SegmentClient(httpx2.AsyncClient):
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
         return Answer(response.status, received, content)
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close every connection."""
-        await super().aclose()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -342,19 +209,6 @@ class SegmentClient(httpx2.AsyncClient):
         return self._session
 
 
-def _head_of(request: httpx2.Request) -> RequestHead:
-    headers = CIMultiDict(request.headers.multi_items())
-    for name in ("Host", "Content-Length"):
-        headers.popall(name, None)  # aiohttp gives its own
-    return RequestHead(URL(str(request.url), encoded=True), headers)
-
-
-async def _body(request: httpx2.Request) -> Segments | None:
-    assert isinstance(request.stream, httpx2.AsyncByteStream)
-    parts = [part async for part in request.stream]
-    return Segments(Body(parts)) if parts else None
-
-
 def _proxy_for(url: URL) -> str | None:
     """Return the proxy the environment names for this address, if any.
 
@@ -371,8 +225,8 @@ def _proxy_for(url: URL) -> str | None:
 
     if proxy and URL(proxy).scheme not in {"http", "https"}:
         raise JudgeFileError(
-            f"the environment names the proxy {mask(proxy)}, which speaks another language than "
-            f"HTTP; name an http:// one, or add {host} to NO_PROXY"
+            f"the environment names the proxy {mask(proxy)}, which is not an "
+            f"HTTP proxy; name an http:// one, or add {host} to NO_PROXY"
         )
     return proxy
 
@@ -414,40 +268,54 @@ def _words_of(error: Exception) -> str:
     else:
         text = mask(str(error)) or type(error).__name__
 
-    # aiohttp quotes what it cannot read, be it a megabyte.
+    # aiohttp quotes what it cannot read, even a megabyte of it.
     return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
 
 
 class Connection:
-    """The way to one server: one request, one answer, no second thoughts."""
+    """The way to one server: one request, one answer, no retries."""
 
     def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
         self._url = endpoint.masked_url
         self._session_header = options.session_header
         self._unsent = _unsent(endpoint, options)
         self._heads: dict[str, RequestHead] = {}
-        self._http = SegmentClient(endpoint, options)
+        self._transport = Transport(endpoint, options)
         self._client = openai.AsyncOpenAI(
             api_key=key.secret,
             base_url=self._url,
-            max_retries=0,
             default_headers=_headers(endpoint, key, options),
             default_query=dict(parse_qsl(endpoint.query)),
-            http_client=self._http,
+            # It only builds requests: this keeps a pool of connections from being made.
+            http_client=httpx2.AsyncClient(transport=httpx2.AsyncBaseTransport(), trust_env=False),
         )
 
     async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
         """Send a JSON body, segment by segment. Raises NoAnswer."""
-        head = self._heads.get(path)
-        if head is None:
-            head = self._heads[path] = await self._built(path)
-
+        head = self._heads.get(path) or await self._built(path)
         if self._session_header:
             headers = head.headers.copy()
             headers[self._session_header] = session_id
             head = RequestHead(head.url, headers)
 
-        return await self._http.exchange("POST", head, Segments(body))
+        return await self._transport.post(head, Segments(body))
+
+    async def upload(self, data: bytes, mime: str) -> Answer:
+        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
+        form = aiohttp.FormData(
+            {
+                "purpose": "vision",
+                "expires_after[anchor]": "created_at",
+                "expires_after[seconds]": str(_FILE_KEPT_S),
+            }
+        )
+        name = f"picture.{mime.partition('/')[2]}"
+        form.add_field("file", io.BytesIO(data), content_type=mime, filename=name)
+        head = self._heads.get("/files") or await self._built("/files")
+        headers = head.headers.copy()
+        # Only the form knows what separates its parts.
+        headers.popall("Content-Type", None)
+        return await self._transport.post(RequestHead(head.url, headers), form)
 
     async def _built(self, path: str) -> RequestHead:
         """Have the package build a request, from its environment too; all others are like it.
@@ -457,66 +325,18 @@ class Connection:
         blank = FinalRequestOptions.construct(
             method="post", url=self._url + path, headers=self._unsent
         )
-        options = await self._client._prepare_options(blank)
-        return _head_of(self._client._build_request(options))
+        request = self._client._build_request(await self._client._prepare_options(blank))
+        headers = CIMultiDict(request.headers.multi_items())
+        for name in ("Host", "Content-Length", "Accept-Encoding", "Connection"):
+            headers.popall(name, None)  # aiohttp gives its own
 
-    async def upload(self, data: bytes, mime: str) -> Answer:
-        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
-        name = f"picture.{mime.partition('/')[2]}"
-
-        async def send() -> httpx2.Response:
-            raw = await self._client.files.with_raw_response.create(
-                file=(name, data, mime),
-                purpose="vision",
-                expires_after={"anchor": "created_at", "seconds": _FILE_KEPT_S},
-                extra_headers=self._unsent,
-            )
-            return raw.http_response
-
-        return await _answer(send())
+        head = self._heads[path] = RequestHead(URL(str(request.url), encoded=True), headers)
+        return head
 
     async def close(self) -> None:
         """Close every connection."""
+        await self._transport.close()
         await self._client.close()
-
-
-def file_client(
-    endpoint: Endpoint, key: Key, options: JudgeOptions
-) -> tuple[openai.AsyncOpenAI, dict[str, Any]]:
-    """Return a client for large files, and the headers that each of its requests needs.
-
-    The transport for questions bounds an answer and its time by what a reply may be; a file of
-    answers is larger and slower.
-    """
-    base_url = endpoint.masked_url
-    if endpoint.is_azure:
-        # Files and batches belong to the resource, not to one of its deployments.
-        base_url = base_url.partition("/deployments/")[0]
-
-    client = openai.AsyncOpenAI(
-        api_key=key.secret,
-        base_url=base_url,
-        default_headers=_headers(endpoint, key, options),
-        default_query=dict(parse_qsl(endpoint.query)),
-        # A redirect would take the key, and a file of questions, to somebody else.
-        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-    )
-    return client, _unsent(endpoint, options)
-
-
-async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
-    """Return what the package got, errors of HTTP included. Raises NoAnswer."""
-    try:
-        response = await sending
-    except openai.APIStatusError as error:
-        response = error.response
-    except openai.APIConnectionError as error:
-        if isinstance(error.__cause__, NoAnswer):
-            raise error.__cause__ from None
-        raise NoAnswer(str(error), reached=True) from None
-
-    answer: Answer = response.extensions[ANSWER]
-    return answer
 
 
 def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, Any]:
@@ -561,3 +381,299 @@ def _key_header(endpoint: Endpoint, options: JudgeOptions) -> str:
         return options.key_header
     is_classic_azure = endpoint.is_azure and "/deployments/" in endpoint.url.path
     return "api-key" if is_classic_azure else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# Where batches of questions are handed in and picked up: a provider's batch API, or a folder.
+#
+# A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and
+# gives back lines with answers, in any order, whenever they are ready.
+# --------------------------------------------------------------------------------------------------
+
+Metadata = Mapping[str, str]
+
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+"""The states in which a batch gives nothing more than it has."""
+GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a batch is."""
+
+    status: str
+    answered: int = 0
+    reason: str = ""
+    """Why the whole batch failed or cannot be found, where that is so."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to come."""
+        return self.status in ENDED
+
+    @property
+    def gone(self) -> bool:
+        """Whether the server does not know the batch; it may also be another server."""
+        return self.status == GONE
+
+
+class Mailbox(Protocol):
+    """Takes files of requests and gives back answers."""
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Hand in a file and return the batch's id."""
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Return the id of a batch that was handed in with this metadata, if there is one."""
+
+    async def state(self, batch: str) -> BatchState:
+        """Return how far a batch is."""
+
+    def answers(self, batch: str) -> AsyncIterator[str]:
+        """Yield the lines that are there: answers, and errors of single requests."""
+
+    async def cancel(self, batch: str) -> None:
+        """End a batch; what is answered already can still be had."""
+
+    async def close(self) -> None:
+        """Close connections."""
+
+
+class ApiMailbox:
+    """OpenAI's `/v1/files` and `/v1/batches`, and whatever speaks like them."""
+
+    def __init__(
+        self, endpoint: Endpoint, key: Key, options: JudgeOptions, hide: Callable[[str], str]
+    ) -> None:
+        base_url = endpoint.masked_url
+        if endpoint.is_azure:
+            # Files and batches belong to the resource, not to one of its deployments.
+            base_url = base_url.partition("/deployments/")[0]
+
+        # Not the transport for questions: it bounds an answer and its time by what a reply may be,
+        # and a file of answers is larger and slower.
+        self._client = openai.AsyncOpenAI(
+            api_key=key.secret,
+            base_url=base_url,
+            default_headers=_headers(endpoint, key, options),
+            default_query=dict(parse_qsl(endpoint.query)),
+            # A redirect would take the key, and a file of questions, to somebody else.
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
+        self._headers = _unsent(endpoint, options)
+        self._most_bytes = int(options.max_response_mb * 1e6)
+        self._hide = hide
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Upload the file, then make a batch of it."""
+        with self._border():
+            uploaded = await self._client.files.create(
+                file=file, purpose="batch", extra_headers=self._headers
+            )
+            # Never retried: a server that failed to answer may have made the batch all the same.
+            made = await self._client.with_options(max_retries=0).batches.create(
+                input_file_id=uploaded.id,
+                endpoint=url,  # type: ignore[arg-type]
+                completion_window="24h",
+                metadata=dict(metadata),
+                extra_headers=self._headers,
+            )
+
+        return self._checked(made.id)
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Look through the account's batches, newest first."""
+        seen: set[str] = set()
+        with self._border():
+            async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
+                if batch.id in seen:
+                    # A server without pages gives the first one again and again.
+                    return None
+
+                seen.add(batch.id)
+                known = batch.metadata if isinstance(batch.metadata, dict) else {}
+                if all(known.get(name) == value for name, value in metadata.items()):
+                    return self._checked(batch.id)
+
+        return None
+
+    def _checked(self, batch: Any) -> str:
+        """Return a batch's id, which goes into the folder of a run. Raises JudgeError."""
+        if not isinstance(batch, str) or not batch or self._hide(batch) != batch:
+            raise BatchesStopped(
+                "batches: the server gives a batch no id that can be kept; try another"
+            )
+        return batch
+
+    async def state(self, batch: str) -> BatchState:
+        """Ask for the batch."""
+        with self._border():
+            try:
+                found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
+            except openai.NotFoundError:
+                reason = f"the server does not know batch {batch}; is it the one it was sent to?"
+                return BatchState(GONE, reason=reason)
+
+        # Whatever a server leaves out, or fills with something else, is missing here.
+        answered = getattr(found.request_counts, "completed", 0)
+        errors = found.errors.data if found.errors else None
+        reasons = [str(error.message) for error in errors or () if error.message]
+        return BatchState(
+            self._hide(str(found.status)),
+            answered=answered if isinstance(answered, int) else 0,
+            reason=self._hide("; ".join(reasons)),
+        )
+
+    async def answers(self, batch: str) -> AsyncIterator[str]:
+        """Download both files of a batch: answers and errors."""
+        with self._border():
+            try:
+                found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
+                for file in (found.output_file_id, found.error_file_id):
+                    if file:
+                        async for line in self._lines_of(file):
+                            yield line
+            except openai.NotFoundError:
+                return  # its files are gone, and its state says so
+
+    async def _lines_of(self, file: str) -> AsyncIterator[str]:
+        """Yield the lines of a file as they arrive: it may be as large as it likes."""
+        files = self._client.files.with_streaming_response
+        async with files.content(file, extra_headers=self._headers) as response:
+            begun = b""
+            async for part in response.iter_bytes():
+                # Only \n ends a line; within a reply there may be others.
+                *lines, begun = (begun + part).split(b"\n")
+                if len(begun) > self._most_bytes:
+                    raise AnswerTooLarge(
+                        f"batches: a line of more than {self._most_bytes / 1e6:g} MB, which no "
+                        "reply is; limits.max_response_mb in judges.yaml allows more"
+                    )
+
+                for line in filter(bytes.strip, lines):
+                    yield self._safe(line)
+
+            if begun.strip():
+                yield self._safe(begun)
+
+    def _safe(self, line: bytes) -> str:
+        """Return a line without a key that the server repeats, however it is escaped."""
+        text = line.decode("utf-8", "replace")
+        if "\\" not in text and self._hide(text) == text:
+            return text
+
+        try:
+            return json.dumps(with_texts(tolerant_json(line), self._hide))
+        except ValueError:
+            return self._hide(text)
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the provider to stop; a batch that is over or gone needs no stopping."""
+        over = (openai.BadRequestError, openai.NotFoundError, openai.ConflictError)
+        with self._border(), contextlib.suppress(*over):
+            await self._client.batches.cancel(batch, extra_headers=self._headers)
+
+    @contextlib.contextmanager
+    def _border(self) -> Iterator[None]:
+        """Raise one of our errors for one of the client's, without anything secret in it."""
+        try:
+            yield
+        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+            says = "the server refuses the key for batches; check it and its rights"
+            raise NotAuthorised(says) from error
+        except openai.OpenAIError as error:
+            raise BatchesStopped(_says(error, self._hide)) from error
+        except httpx2.HTTPError as error:
+            raise BatchesStopped(
+                f"batches: a file of answers broke off ({type(error).__name__}); run the same "
+                "command again"
+            ) from None
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+
+class FolderMailbox:
+    """A folder for `vllm run-batch`: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Put the file into the folder, whole or not at all."""
+        name = _file_name(metadata)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            part = self._folder / f"{name}.part"
+            shutil.copyfile(file, part)
+            part.replace(self._folder / f"{name}.jsonl")
+        except OSError as error:
+            raise FileProblem(f"{self._folder}: {error.strerror or error}") from error
+
+        return name
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Look whether the file is there."""
+        name = _file_name(metadata)
+        return name if (self._folder / f"{name}.jsonl").is_file() else None
+
+    async def state(self, batch: str) -> BatchState:
+        """Compare what went in with what has come back."""
+        asked = _lines(self._folder / f"{batch}.jsonl")
+        answers = self._folder / f"{batch}.out.jsonl"
+        answered = _lines(answers)
+        if asked:
+            return BatchState("completed" if answered >= asked else "in_progress", answered)
+        if answers.is_file():
+            return BatchState("cancelled", answered)
+
+        reason = f"{self._folder}: no {batch}.jsonl; is it the folder it was put into?"
+        return BatchState(GONE, reason=reason)
+
+    async def answers(self, batch: str) -> AsyncIterator[str]:
+        """Read what has come back so far."""
+        path = self._folder / f"{batch}.out.jsonl"
+        if path.is_file():
+            with path.open(encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    # A line still being written has no end yet.
+                    if line.endswith("\n") and line.strip():
+                        yield line
+
+    async def cancel(self, batch: str) -> None:
+        """Take the file out again."""
+        (self._folder / f"{batch}.jsonl").unlink(missing_ok=True)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _lines(path: Path) -> int:
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
+
+
+def _file_name(metadata: Metadata) -> str:
+    return f"wave-{metadata['wave']}-{metadata['digest'][:12]}"
+
+
+class BatchesStopped(JudgeUnavailable):
+    """What stops a run by batches; what was sent stays there."""
+
+    scope = "run"
+
+
+def _says(error: openai.OpenAIError, hide: Callable[[str], str]) -> str:
+    """Return what went wrong with batches, and what to do."""
+    body = getattr(error, "body", None)
+    said = body.get("message") if isinstance(body, dict) else None
+    # Secrets go first: half of one would no longer be recognised.
+    said = hide(said if isinstance(said, str) else str(error))[:300]
+    if isinstance(error, openai.NotFoundError):
+        return f"the server has no batches: {said}; run without --batch"
+    if isinstance(error, openai.APIConnectionError):
+        return f"the server cannot be reached for batches: {said}"
+    return f"batches: {said}; run the same command again later"

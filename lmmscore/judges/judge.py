@@ -34,11 +34,8 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class Judge(Protocol):
-    """Anything that can answer a conversation.
-
-    `JudgeBase` has defaults for all but name and ask.
-    """
+class Answerer(Protocol):
+    """The least a judge object can be: what version 0.1 asked of one."""
 
     @property
     def name(self) -> str:
@@ -46,6 +43,7 @@ class Judge(Protocol):
 
         Never holds a secret.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no name")
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -53,98 +51,57 @@ class Judge(Protocol):
 
         Part of every key.
         """
+        return {}
 
     @property
     def caution(self) -> str:
         """What every table with this judge's scores must say of it; empty for most judges."""
-
-    @property
-    def meter(self) -> Meter | None:
-        """Running totals, for whoever shows progress; None for a judge that counts nothing."""
+        return ""
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message.
 
         Raises JudgeError when there is no answer; never returns a made-up one.
         """
-
-    def keep(self, spending: Spending) -> None:
-        """Count what the run has spent before, and write down what it spends from now on."""
-
-    def stop(self, error: JudgeError) -> None:
-        """Ask nothing new: what is in flight is finished, what merely waits raises this."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be asked")
 
     async def close(self) -> None:
         """Let go of connections."""
-
-
-class JudgeBase:
-    """A judge without parameters that costs nothing and never waits.
-
-    Give it a name and an `ask`.
-    """
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        raise NotImplementedError(f"{type(self).__name__} has no name")
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Nothing else changes the answers."""
-        return {}
-
-    @property
-    def caution(self) -> str:
-        """Nothing to be careful about."""
-        return ""
-
-    @property
-    def meter(self) -> Meter | None:
-        """Nothing is counted."""
-        return None
-
-    async def ask(self, conversation: Conversation) -> Reply:
-        """Answer the last message."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be asked")
-
-    def keep(self, spending: Spending) -> None:
-        """Nothing is spent."""
-
-    def stop(self, error: JudgeError) -> None:
-        """Nothing waits."""
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+        return
 
 
 @runtime_checkable
-class Answerer(Protocol):
-    """The least a judge object can be: what version 0.1 asked of one."""
+class Judge(Answerer, Protocol):
+    """Anything that can answer a conversation.
+
+    `JudgeBase` has defaults for all but name and ask.
+    """
 
     @property
-    def name(self) -> str:
-        """Who answers."""
+    def meter(self) -> Meter | None:
+        """Running totals, to show progress; None for a judge that counts nothing."""
+        return None
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Whatever else changes the answers."""
+    def keep(self, spending: Spending) -> None:
+        """Count what the run has spent before, and write down what it spends from now on."""
+        return
 
-    @property
-    def caution(self) -> str:
-        """What to be careful about."""
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new: questions in flight are finished, those still waiting raise this."""
+        return
 
-    async def ask(self, conversation: Conversation) -> Reply:
-        """Answer the last message."""
 
-    async def close(self) -> None:
-        """Let go of connections."""
+class JudgeBase(Judge):
+    """A judge without parameters that costs nothing and never waits.
+
+    Give it a name and an `ask`; the rest is inherited from what a judge is.
+    """
 
 
 def adapted(judge: Judge | Answerer) -> Judge:
     """Return a judge object with all that a judge has.
 
-    This is the one place that looks what it has.
+    This is the one place that checks for its attributes.
     """
     if isinstance(judge, Judge):
         return judge
@@ -160,7 +117,7 @@ def adapted(judge: Judge | Answerer) -> Judge:
 
 
 class AdaptedJudge(JudgeBase):
-    """A judge object from somewhere else, whole: what it does not have is the default."""
+    """A judge object of version 0.1, with defaults for what it lacks."""
 
     def __init__(self, answerer: Answerer) -> None:
         self._answerer = answerer
@@ -202,7 +159,7 @@ _ELSEWHERE = {
     "lmstudio": "openai/MODEL@http://127.0.0.1:1234/v1",
     "llamacpp": "openai/MODEL@http://127.0.0.1:8080/v1",
 }
-"""How to reach those that people ask for by name and that are no kind of their own."""
+"""How to reach providers that people ask for by name and that have no kind of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +220,8 @@ def open_judge(spec: str | Judge | Answerer, options: Mapping[str, Any] | None =
     return opened if isinstance(opened, Bench) else Bench(adapted(opened))
 
 
-# A judge that costs nothing keeps within any budget, and the dialog of a structured run is another
-# one whoever answers.
+# A judge that costs nothing stays within any budget, and a structured run has another dialog
+# whatever the judge.
 _KEPT_BY_ALL = frozenset({"budget_usd", "structured"})
 
 
@@ -325,7 +282,7 @@ def _form(name: str) -> str:
 # --------------------------------------------------------------------------------------------------
 
 CLAIM_POLL_S = 0.05
-"""How often to look whether another process has its answer."""
+"""How often to check whether another process has its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,14 +305,14 @@ class Recorded:
         self.judge = adapted(judge)
         self.asker = Asker.of(self.judge.name, self.judge.parameters)
         self.stopping: JudgeError | None = None
-        """Once set, nothing new is asked: whoever wants to gets this error instead."""
+        """Once set, nothing new is asked: a question raises this error instead."""
         self._ledger = KnownAnswers(ledger, self.asker)
         self._also = KnownAnswers(also, self.asker) if also is not None else None
         self._intake = Intake(ledger)
         self._under_way: dict[str, _UnderWay] = {}
 
     def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; the judge is told, so that nothing merely waits."""
+        """Ask nothing new from now on; the judge is told, so that no question keeps waiting."""
         self.stopping = error
         self.judge.stop(error)
 
@@ -363,8 +320,8 @@ class Recorded:
         """Return the recorded reply, or ask for one and record it first."""
         key = key_of(self.asker, conversation, repeat)
         # Every session opens with the same words: sessions that ask the same thing at the same time
-        # wait for one answer, or for the reason why there is none. If whoever asks is cancelled,
-        # the next one asks.
+        # wait for one answer, or for the reason why there is none. If the one that asks is
+        # cancelled, the next one asks.
         while (under_way := self._under_way.get(key)) is not None:
             await under_way.over.wait()
             if under_way.failure is not None:
@@ -473,12 +430,12 @@ class Intake:
         return coming
 
     def _serve(self) -> None:
-        """Answer all who came since this was called for."""
+        """Answer all questions taken since this was scheduled."""
         waiting, self._waiting = self._waiting, {}
         try:
             known = _looked_up(self._ledger.find_all, [*waiting])
             claimed = self._claim([key for key in waiting if key not in known])
-            # Recorded between look-up and claim: whoever had the claim has released it since.
+            # Recorded between look-up and claim: its owner has released the claim since.
             late = _looked_up(self._ledger.find_all, [*claimed])
         except JudgeError as error:
             for coming in waiting.values():
@@ -487,7 +444,7 @@ class Intake:
 
             return
 
-        # Whoever was cancelled meanwhile asks nothing.
+        # A session cancelled in the meantime asks nothing.
         given_up = [key for key, coming in waiting.items() if coming.done()]
         self._ledger.release(*late, *given_up)
         for key, coming in waiting.items():
@@ -554,7 +511,7 @@ def spending_of(folder: Path, ledger_path: Path) -> Spending:
 
 
 class _UnderWay:
-    """A question that was asked and not answered yet."""
+    """A question that is in flight."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()

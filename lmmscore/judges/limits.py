@@ -1,4 +1,4 @@
-"""How fast a server is asked, and how often: quotas, crowding, further attempts, open files.
+"""How fast a server is asked, and how often: quotas, congestion, retries, open files.
 
 Every question waits at a `Pace` before it is sent. The session that began first goes first, new
 ones last, so that the turns of few sessions follow back to back and meet a warm prefix cache.
@@ -11,21 +11,17 @@ import heapq
 import itertools
 import math
 import random
-import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LmmscoreError
-from lmmscore.judges.faults import Trouble
+from lmmscore.judges.faults import span_s
 
 T = TypeVar("T")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _LONGEST_RESET_S = 31 * 86_400.0
 _MOST_FILES = 65_536
 _MOST_OTHERS = 96
@@ -64,7 +60,7 @@ class RealClock:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a server says of one of its limits."""
+    """One of a server's limits, as it announces it."""
 
     limit: float
     remaining: float
@@ -98,7 +94,7 @@ class Bucket:
         self._level = min(self._capacity, self._level - amount)
 
     def tell(self, quota: Quota, now_s: float) -> None:
-        """Adopt what the server says, unless our own count, with what is on its way, is lower."""
+        """Adopt the server's count, unless ours, which includes what is in flight, is lower."""
         self._refill(now_s)
         self._rate, self._capacity = quota.rate, quota.limit
         self._level = min(self._level, quota.remaining)
@@ -151,24 +147,6 @@ def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None
     return None
 
 
-def span_s(text: str, wall_s: float) -> float | None:
-    """Read `20ms`, `6m0s`, `1.5`, or a date as seconds from now; None when it says nothing."""
-    text = text.strip()
-    parts = _SPAN.findall(text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-    try:
-        return float(text)
-    except ValueError:
-        pass
-
-    try:
-        return max(0.0, datetime.fromisoformat(text).timestamp() - wall_s)
-    except ValueError:
-        return None
-
-
 @dataclass(order=True, slots=True)
 class _Waiting:
     rank: tuple[int, int]
@@ -180,7 +158,7 @@ class _Waiting:
 class Pace:
     """The gate in front of one server.
 
-    After a sign of crowding all wait as long as it asks, then one question goes first; every answer
+    After congestion all wait as long as the server asks, then one question goes first; every answer
     lets more through, quickly up to half of what was in flight before, one by one above that.
     """
 
@@ -204,9 +182,9 @@ class Pace:
 
         self.in_flight = 0
         self._window: float | None = None
-        """How many may be in flight after a sign of crowding; None where there was none lately."""
+        """How many may be in flight after congestion; None where there was none recently."""
         self._threshold = 1.0
-        """Half of what was in flight when it was last crowded: above it the window grows slowly."""
+        """Half of what was in flight at the last congestion: above it the window grows slowly."""
         self._before_s = 0.0
         """Nothing is sent before this time."""
         self._slowed_s = float("-inf")
@@ -257,14 +235,14 @@ class Pace:
         return 0 if under_way else 2, next(self._arrivals)
 
     def leave(self) -> None:
-        """Say that a question admitted before is no longer in flight."""
+        """Note that an admitted question is no longer in flight."""
         self.in_flight -= 1
         self._let_through()
 
     def answered(
         self, headers: Mapping[str, str], *, sent_s: float, estimated: float, tokens: int | None
     ) -> None:
-        """Learn from an answer: what it cost, what the server says is left, and that it copes."""
+        """Learn from an answer: its tokens, the quota left, and that the server keeps up."""
         for name, quota in announced(headers, self._clock.wall()).items():
             bucket = self._buckets.setdefault(
                 name, Bucket(quota.rate, quota.limit, self._clock.now())
@@ -280,14 +258,14 @@ class Pace:
             # As TCP does: one more for each answer at first, then one more for each full window.
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             if self._window > 4 * self._threshold + 64:
-                # Far beyond where it was ever crowded: no window is needed any more.
+                # Far beyond any congestion so far: no window is needed any more.
                 self._window = None
 
     def crowded(self, sent_s: float, wait_s: float) -> None:
-        """Slow everyone down: a question sent at `sent_s` was answered with a sign of crowding."""
+        """Slow every session down: the question sent at `sent_s` was refused for congestion."""
         now = self._clock.now()
         self._before_s = max(self._before_s, now + wait_s)
-        # Questions sent before the last slowing-down say nothing new about the pace since.
+        # A question sent before we last slowed down says nothing about the pace since.
         if sent_s >= self._slowed_s:
             self._threshold = max(1.0, self.in_flight / 2)
             self._window = 1.0
@@ -296,7 +274,7 @@ class Pace:
         self._let_through()
 
     def _let_through(self) -> None:
-        """Let go whoever may go now, in the order of their ranks."""
+        """Release every question that may go now, in order of rank."""
         while self._waiting:
             head = self._waiting[0]
             if head.go.done():
@@ -311,7 +289,7 @@ class Pace:
             head.go.set_result(None)
 
     def _may_go(self, tokens: float) -> bool:
-        """Tell whether a question may be sent now; if only time is lacking, set a timer."""
+        """Whether a question may be sent now; if it only has to wait, set a timer."""
         if self._open:
             return True
         if self._full():
@@ -336,7 +314,7 @@ class Pace:
         return self.in_flight >= min(window, self._most or window)
 
     def _wait_s(self, tokens: float) -> float:
-        """Return how long until a question of so many tokens may be sent; 0 or less: now."""
+        """Return the seconds until a question of this length may be sent; 0 or less means now."""
         now = self._clock.now()
         waits = [
             bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now)
@@ -345,7 +323,7 @@ class Pace:
         return max([self._before_s - now, *waits])
 
     def _wake_in(self, seconds: float) -> None:
-        """See to it that the queue is looked at after so long, or earlier."""
+        """Look at the queue again after this time, or earlier."""
         at_s = self._clock.now() + seconds
         if self._timer is not None:
             if self._wake_at_s <= at_s:
@@ -361,7 +339,7 @@ class Pace:
         self._let_through()
 
     def open(self) -> None:
-        """Let everyone through from now on, to learn that the run has stopped."""
+        """Let every question through from now on, so that it learns that the run has stopped."""
         self._open = True
         self._let_through()
 
@@ -373,7 +351,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often a question is sent, and how long is waited in between."""
+    """How often a question is sent, and how long to wait in between."""
 
     attempts: int = 10
     first_s: float = 0.25
@@ -389,38 +367,8 @@ class Patience:
         return asked_s + min(1.0, backoff) * rng.uniform(0.05, 0.25)
 
     def bears(self, asked_s: float | None) -> bool:
-        """Tell whether a wait that the server asks for is short enough to be waited."""
+        """Whether a wait that the server asks for is short enough."""
         return asked_s is None or asked_s <= self.longest_asked_s
-
-
-async def persist(
-    attempt: Callable[[int], Awaitable[T]],
-    *,
-    patience: Patience,
-    sleep: Callable[[float], Awaitable[None]],
-    rng: random.Random,
-    on_trouble: Callable[[int, Trouble, float | None], None],
-) -> T:
-    """Return what `attempt(1)`, or else `attempt(2)`, … returns.
-
-    Only Trouble is met by another attempt. `on_trouble` hears of each, with the wait that follows;
-    None when this was the last.
-    """
-    for number in range(1, patience.attempts + 1):
-        try:
-            return await attempt(number)
-        except Trouble as trouble:
-            asked_s = trouble.wait_s
-            if number == patience.attempts or not patience.bears(asked_s):
-                on_trouble(number, trouble, None)
-                raise trouble.error from None
-
-            wait_s = patience.wait_s(number, asked_s, rng)
-            on_trouble(number, trouble, wait_s)
-
-        await sleep(wait_s)
-
-    raise AssertionError("at least one attempt")
 
 
 def connections_allowed() -> int | None:

@@ -15,10 +15,10 @@ import os
 import random
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import orjson
@@ -38,14 +38,10 @@ from lmmscore.judges.client import (
 )
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
 from lmmscore.judges.faults import Answer, Malformed, sound_text, tolerant_json, with_texts
-from lmmscore.judges.http import Body, coalesced, file_client
+from lmmscore.judges.http import ApiMailbox, Body, Mailbox, coalesced
 from lmmscore.judges.judge import Bench, JudgeBase, register
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.records import Reply, Usage
-
-if TYPE_CHECKING:
-    from lmmscore.judges.batches import Mailbox
-
 
 # --------------------------------------------------------------------------------------------------
 # Conversations as the bodies of requests, the way OpenAI's APIs write them.
@@ -63,7 +59,7 @@ One core is left to the sending, and threads beyond the cores get in its way.
 TOP_LOGPROBS = 20
 """The most that OpenAI gives for a token, and vLLM unless told otherwise."""
 KEPT_BYTES = 128_000_000
-"""Encoded pictures are kept up to so many bytes, for the next session that shows them."""
+"""How many bytes of encoded pictures are kept for the next session that shows them."""
 _MOST = 2**63 - 1
 """The largest number a ledger can hold; what counts more tokens counts nothing."""
 _FILTERS = re.compile(r"filter|safety|prohibited|blocklist|recitation", re.IGNORECASE)
@@ -81,8 +77,7 @@ Render = Callable[[Message, Sequence[bytes]], list[bytes]]
 class EncodedPictures:
     """Pictures in base64, each content prepared once, in a thread, and kept while there is room."""
 
-    def __init__(self, keep_bytes: int = KEPT_BYTES) -> None:
-        self._keep_bytes = keep_bytes
+    def __init__(self) -> None:
         self._kept_bytes = 0
         self._ready: OrderedDict[str, bytes] = OrderedDict()
         """By the picture's digest, which covers content and recipe; the least recently used first.
@@ -113,7 +108,7 @@ class EncodedPictures:
         return await asyncio.shield(self._coming[picture.digest])
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
             self._pool = None
@@ -125,7 +120,7 @@ class EncodedPictures:
 
         self._ready[digest] = done.result()
         self._kept_bytes += len(done.result())
-        while self._kept_bytes > self._keep_bytes and len(self._ready) > 1:
+        while self._kept_bytes > KEPT_BYTES and len(self._ready) > 1:
             _, dropped = self._ready.popitem(last=False)
             self._kept_bytes -= len(dropped)
 
@@ -167,7 +162,7 @@ class RenderedMessages:
 
 
 def chat_renderer(detail: str | None) -> Render:
-    """Return what writes a message the way Chat Completions wants it."""
+    """Return a function that writes a message as Chat Completions wants it."""
     close = f'","detail":{dumps(detail).decode()}}}}}'.encode() if detail else b'"}}'
 
     def render(message: Message, shown: Sequence[bytes]) -> list[bytes]:
@@ -175,20 +170,26 @@ def chat_renderer(detail: str | None) -> Render:
         if not message.images:
             return [b'{"role":', role, b',"content":', dumps(message.text), b"}"]
 
-        parts = [b'{"role":', role, b',"content":[']
         encoded = iter(shown)
-        for number, each in enumerate(message.content()):
-            parts += [b","] if number else []
+        parts: list[list[bytes]] = []
+        for each in message.content():
             if isinstance(each, str):
-                parts += [b'{"type":"text","text":', dumps(each), b"}"]
-                continue
+                parts.append([b'{"type":"text","text":', dumps(each), b"}"])
+            else:
+                opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
+                parts.append([opening.encode(), next(encoded), close])
 
-            opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
-            parts += [opening.encode(), next(encoded), close]
-
-        return [*parts, b"]}"]
+        return [b'{"role":', role, b',"content":[', *separated(parts), b"]}"]
 
     return render
+
+
+def separated(elements: Iterable[list[bytes]]) -> list[bytes]:
+    """Return the segments of the elements of a JSON list, with a comma between two of them."""
+    parts: list[bytes] = []
+    for element in elements:
+        parts += [b",", *element] if parts else element
+    return parts
 
 
 def body_with(name: str, fields: Mapping[str, Any], elements: list[bytes]) -> Body:
@@ -233,7 +234,7 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         raise Malformed("no message in the first choice")
 
     text, thinking = _content(message.get("content"))
-    thought = message.get("reasoning_content") or message.get("reasoning") or ""
+    thought = message.get("reasoning_content") or message.get("reasoning")
     also = {
         "tool_calls": message.get("tool_calls"),
         "choices": choices[1:],
@@ -249,22 +250,22 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         fingerprint=_text(data.get("system_fingerprint")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
         also=_json_of({name: value for name, value in also.items() if value}),
-        usage=chat_usage(data.get("usage")),
+        usage=usage_of(data.get("usage"), "prompt", "completion"),
     )
 
 
-def chat_usage(usage: Any) -> Usage:
-    """Read the usage of a Chat Completions body; None for whatever it does not say."""
-    if not isinstance(usage, dict):
-        return Usage()
+def usage_of(usage: Any, sent: str, received: str) -> Usage:
+    """Read the usage of a body; None for whatever it does not say.
 
+    The tokens are `SENT_tokens` and `RECEIVED_tokens`, their details `SENT_tokens_details`, …
+    """
     # DeepSeek reports cached tokens beside the others; everyone else among the details.
-    cached = _count(usage, "prompt_tokens_details", "cached_tokens")
+    cached = _count(usage, f"{sent}_tokens_details", "cached_tokens")
     return Usage(
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
+        prompt_tokens=_count(usage, f"{sent}_tokens"),
+        completion_tokens=_count(usage, f"{received}_tokens"),
         cached_tokens=cached if cached is not None else _count(usage, "prompt_cache_hit_tokens"),
-        reasoning_tokens=_count(usage, "completion_tokens_details", "reasoning_tokens"),
+        reasoning_tokens=_count(usage, f"{received}_tokens_details", "reasoning_tokens"),
     )
 
 
@@ -291,7 +292,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         model=_text(data.get("model")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
         also=_json_of({name: value for name, value in also.items() if value}),
-        usage=responses_usage(data.get("usage")),
+        usage=usage_of(data.get("usage"), "input", "output"),
     )
 
 
@@ -308,7 +309,7 @@ class ResponsesOutput:
     """Items that are neither words nor thinking: calls of tools."""
 
     def add(self, item: Mapping[str, Any]) -> None:
-        """Sort in one item."""
+        """Add one item."""
         parts = objects(item.get("content"))
         if item.get("type") == "reasoning":
             for part in [*objects(item.get("summary")), *parts]:
@@ -330,21 +331,8 @@ class ResponsesOutput:
         self.texts.append(_text(item.get("content")))
 
 
-def responses_usage(usage: Any) -> Usage:
-    """Read the usage of a Responses body."""
-    if not isinstance(usage, dict):
-        return Usage()
-
-    return Usage(
-        prompt_tokens=_count(usage, "input_tokens"),
-        completion_tokens=_count(usage, "output_tokens"),
-        cached_tokens=_count(usage, "input_tokens_details", "cached_tokens"),
-        reasoning_tokens=_count(usage, "output_tokens_details", "reasoning_tokens"),
-    )
-
-
 def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a server says of the tokens that hold a digit, with their places in its text.
+    """Return the probabilities of the tokens that hold a digit, with their places in the text.
 
     Those of a whole reply are hundreds of times as long as the reply, and a score is a number.
     """
@@ -396,13 +384,8 @@ def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
 
 def _content(content: Any) -> tuple[str, str]:
     """Return the words and the thinking of a message's content, string or list of parts."""
-    thoughts: list[str] = []
-    if isinstance(content, list):
-        parts = objects(content)
-        thoughts += [_json_of(part["thinking"]) for part in parts if "thinking" in part]
-        content = "".join(_text(part.get("text")) for part in parts)
-
-    text = _text(content)
+    thoughts = [_json_of(part["thinking"]) for part in objects(content) if "thinking" in part]
+    text = _joined_text(content)
     if "think" in text:
         # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
         for match in _THINKING.finditer(text):
@@ -414,13 +397,17 @@ def _content(content: Any) -> tuple[str, str]:
     return text, "\n".join(filter(None, thoughts))
 
 
+def _joined_text(content: Any) -> str:
+    """Return the words of content that is a text, or a list of parts with texts."""
+    return _text(content) or "".join(_text(part.get("text")) for part in objects(content))
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of what should be a list of objects."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _count(usage: Mapping[str, Any], *path: str) -> int | None:
-    value: Any = usage
+def _count(value: Any, *path: str) -> int | None:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if type(value) is int and 0 <= value <= _MOST else None
@@ -508,15 +495,9 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
 
     for name in _JOINED:
         if name in delta:
-            message[name] = message.get(name, "") + _words(delta[name])
+            message[name] = message.get(name, "") + _joined_text(delta[name])
 
     message["tool_calls"] = [*message.get("tool_calls", ()), *objects(delta.get("tool_calls"))]
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in objects(value))
-    return _text(value)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -541,7 +522,7 @@ _TAKEN = {each.name for each in fields(JudgeOptions)} - {"judge_name"}
 
 @register("openai", form="openai/MODEL[@URL[,URL…]]", takes=_TAKEN, configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
-    """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
+    """Return the judge `openai/MODEL[@URL…]`, with its options from judges.yaml."""
     named = _configured(spec, options)
     return Bench(make(named.spec, options=named.options))
 
@@ -577,6 +558,8 @@ class OpenAIJudge(JudgeBase):
         self._name = address.name
         self._parameters = parameters_of(options)
         self._client = ApiClient(address, options, clock=clock, rng=rng)
+        # A batch goes to one server, and stays there.
+        self._first = next(iter(self._client.replicas))
         self._pictures = EncodedPictures()
         messages = RenderedMessages(chat_renderer(options.image_detail), self._pictures)
         self._chat = {
@@ -632,17 +615,14 @@ class OpenAIJudge(JudgeBase):
         """The address a question in a batch is meant for."""
         path = "/responses" if self._options.api == "responses" else "/chat/completions"
         # Azure's files name its addresses without the version.
-        at_azure = next(iter(self._client.replicas)).endpoint.is_azure
-        return path if at_azure else f"/v1{path}"
+        return path if self._first.endpoint.is_azure else f"/v1{path}"
 
     async def batch_body(self, conversation: Conversation) -> bytes:
         """Return a question, its whole history included, as the body of a request."""
-        # A batch goes to one server: nobody is there to move it to another.
-        replica = next(iter(self._client.replicas))
-        if replica in self._responses:
-            body = await self._responses[replica].whole_body(conversation)
+        if self._first in self._responses:
+            body = await self._responses[self._first].whole_body(conversation)
         else:
-            body, _ = await self._chat[replica].request(conversation)
+            body, _ = await self._chat[self._first].request(conversation)
 
         return b"".join(body.parts)
 
@@ -665,12 +645,8 @@ class OpenAIJudge(JudgeBase):
 
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
-        from lmmscore.judges.batches import ApiMailbox
-
-        replica = next(iter(self._client.replicas))
-        client, headers = file_client(replica.endpoint, replica.key, self._options)
-        most_bytes = int(self._options.max_response_mb * 1e6)
-        return ApiMailbox(client, headers, self._client.hide, most_bytes)
+        first = self._first
+        return ApiMailbox(first.endpoint, first.key, self._options, self._client.hide)
 
     def batch_usd(self, conversation: Conversation) -> float:
         """Return what a question may cost at most in a batch; 0 where no prices are known."""
@@ -686,7 +662,7 @@ class OpenAIJudge(JudgeBase):
         self._client.till.charge(usd, assumed=assumed)
 
     def share(self, purse: Purse, gate: Gate) -> None:
-        """Keep within a budget and a pace that hold for several processes together."""
+        """Share a budget and a pace with other processes."""
         self._client.share(purse, gate)
 
     def keep(self, spending: Spending) -> None:
@@ -694,11 +670,11 @@ class OpenAIJudge(JudgeBase):
         self._client.till.keep(spending)
 
     def stop(self, error: JudgeError) -> None:
-        """Send nothing from now on; questions that merely wait raise this error."""
+        """Send nothing from now on; questions still waiting raise this error."""
         self._client.stop(error)
 
     async def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and stop threads."""
         self._pictures.close()
         await self._client.close()
 
@@ -737,10 +713,9 @@ class ChatRoute:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
             head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
 
-        if self._structured and conversation.message is not None and conversation.message.schema:
-            schema = json.loads(conversation.message.schema)
-            held = {"name": "reply", "strict": True, "schema": schema}
-            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
+        schema = _schema_of(conversation) if self._structured else None
+        if schema:
+            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
 
         elements = await self._messages.elements(conversation)
         return body_with("messages", {**head, **fields}, elements), fields
@@ -748,23 +723,18 @@ class ChatRoute:
 
 def parameters_of(options: JudgeOptions) -> dict[str, Any]:
     """Return what changes the answers, as it stands in every key."""
-    given = {name: getattr(options, name) for name in _PARAMETERS}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = _given({name: getattr(options, name) for name in _PARAMETERS})
     if options.temperature is not None:
         # 0 and 0.0 are the same question, and must be the same key.
         given["temperature"] = float(options.temperature)
 
-    if options.structured:
-        given["structured"] = True
-
-    if options.logprobs:
-        # It changes no answer, but a reply on record without them is not what is asked for.
-        given["logprobs"] = True
-
-    if options.extra:
-        given["extra"] = dict(options.extra)
-
-    return given
+    # Probabilities change no answer, but a reply on record without them is not what is asked for.
+    asked = {
+        "structured": options.structured,
+        "logprobs": options.logprobs,
+        "extra": dict(options.extra),
+    }
+    return given | {name: value for name, value in asked.items() if value}
 
 
 def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
@@ -777,11 +747,23 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
         limit: options.max_tokens,
         "reasoning_effort": options.reasoning_effort,
     }
-    given = {name: value for name, value in fields.items() if value is not None}
     if options.logprobs:
-        given |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        fields |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
 
-    return {**given, **options.extra}
+    return {**_given(fields), **options.extra}
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields without those that are not given."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _schema_of(conversation: Conversation) -> dict[str, Any] | None:
+    """Return the schema that the last message asks for, as both APIs name it."""
+    message = conversation.message
+    if message is None or not message.schema:
+        return None
+    return {"name": "reply", "strict": True, "schema": json.loads(message.schema)}
 
 
 def _opening(conversation: Conversation) -> Conversation:
@@ -871,17 +853,10 @@ class ResponsesRoute:
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
         """Return the parameters of a question, with its schema where it has one."""
-        message = conversation.message
-        if not self._structured or message is None or not message.schema:
+        schema = _schema_of(conversation) if self._structured else None
+        if not schema:
             return self._fields
-
-        schema = {
-            "type": "json_schema",
-            "name": "reply",
-            "strict": True,
-            "schema": json.loads(message.schema),
-        }
-        return {**self._fields, "text": {"format": schema}}
+        return {**self._fields, "text": {"format": {"type": "json_schema", **schema}}}
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
         """Send the whole history, and the pictures once more. Raises JudgeError."""
@@ -950,13 +925,12 @@ class ShownPictures:
     async def elements(self, conversation: Conversation, after: Conversation | None) -> list[bytes]:
         """Return the segments of every message after `after`, commas included."""
         new = itertools.takewhile(lambda pair: pair[0] is not after, conversation.backwards())
-        parts: list[bytes] = []
+        messages: list[list[bytes]] = []
         for _, message in reversed([*new]):
             shown = await asyncio.gather(*map(self._element, message.images))
-            parts += [b","] if parts else []
-            parts += _message(message, shown)
+            messages.append(_message(message, shown))
 
-        return parts
+        return separated(messages)
 
     def names_files(self, conversation: Conversation) -> bool:
         """Whether this conversation, sent whole, names files that the server keeps."""
@@ -1011,16 +985,16 @@ def _failed(task: asyncio.Task[str]) -> bool:
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
     """Return a message as Responses takes it, in segments."""
     kind = b"output_text" if message.role == "assistant" else b"input_text"
-    parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
     pictures = iter(shown)
-    for number, each in enumerate(message.content()):
-        parts += [b","] if number else []
+    parts: list[list[bytes]] = []
+    for each in message.content():
         if isinstance(each, str):
-            parts += [b'{"type":"', kind, b'","text":', dumps(each), b"}"]
+            parts.append([b'{"type":"', kind, b'","text":', dumps(each), b"}"])
         else:
-            parts += next(pictures)
+            parts.append(next(pictures))
 
-    return [*parts, b"]}"]
+    opening = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
+    return [*opening, *separated(parts), b"]}"]
 
 
 def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
@@ -1030,18 +1004,15 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
         )
 
-    fields: dict[str, Any] = {"model": address.model, "store": True}
-    if options.temperature is not None:
-        fields["temperature"] = options.temperature
-
-    if options.max_tokens is not None:
-        fields["max_output_tokens"] = options.max_tokens
-
+    fields: dict[str, Any] = {
+        "model": address.model,
+        "store": True,
+        "temperature": options.temperature,
+        "max_output_tokens": options.max_tokens,
+    }
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
-
     if options.logprobs:
-        fields["include"] = ["message.output_text.logprobs"]
-        fields["top_logprobs"] = TOP_LOGPROBS
+        fields |= {"include": ["message.output_text.logprobs"], "top_logprobs": TOP_LOGPROBS}
 
-    return {**fields, **options.extra}
+    return {**_given(fields), **options.extra}

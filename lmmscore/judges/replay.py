@@ -1,4 +1,4 @@
-"""Answer from a record: a ledger, or a published transcript. Nobody is asked."""
+"""Answers from a record, a ledger or a published transcript; no model is asked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _place(text: str) -> tuple[Path, int | None]:
 def _the_one_meant(ledger: Ledger, number: int | None, name: str) -> Asker:
     """Return whose answers are replayed.
 
-    Raises LedgerError, with a list, where it cannot be told.
+    Raises LedgerError, with a list, where several come into question.
     """
     groups = _by_identity(ledger.askers())
     if not groups:
@@ -144,10 +144,10 @@ class Silent(JudgeBase):
 
     @property
     def caution(self) -> str:
-        """What the judge on record would say of itself."""
+        """The caution of the judge on record."""
         if self._name != "pixels":
             return ""
-        from lmmscore.judges.pixels.answers import CAUTION
+        from lmmscore.judges.pixels import CAUTION
 
         return CAUTION
 
@@ -231,7 +231,7 @@ def _opening_words(conversation: Conversation) -> str:
 
 
 def _from_difference(text: str, other: str) -> str:
-    """Return a few words of a text from where it parts from another."""
+    """Return a few words of a text around the place where it differs from another."""
     words, others = text.split(), other.split()
     same = next((i for i, (one, two) in enumerate(zip_longest(words, others)) if one != two), 0)
     return " ".join(words[max(0, same - 2) : same + 6])

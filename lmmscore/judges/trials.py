@@ -59,7 +59,7 @@ SCHEMA = json.dumps(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `works` is None when it could not be told."""
+    """One thing tested. `works` is None if the test is inconclusive."""
 
     what: str
     works: bool | None
@@ -69,7 +69,7 @@ class Finding:
 
 
 class Watch(Protocol):
-    """Whoever wants to know how it goes, while it goes."""
+    """Hears of the progress of a check-up."""
 
     def asking(self, what: str) -> None:
         """A question is sent."""
@@ -117,7 +117,7 @@ class _Look:
         self._folder = folder
         self._spent_usd = options.spent_usd
         self._by_responses = options.api == "responses"
-        # Whoever set a pace is in no hurry.
+        # With a pace set by the user, a question may take any time.
         paced = options.rpm is not None or options.tpm is not None
         self._longest_s = None if paced else options.attempts * options.timeout_s + GRACE_S
 
@@ -335,7 +335,7 @@ def _short(reply: Reply) -> str:
 def draw_pair(rng: random.Random) -> tuple[str, str]:
     """Return two different colours. A judge that names two at random is right once in 70 times."""
     first, second = rng.sample(list(COLOURS), 2)
-    # "Black and white" is on the lips of whoever says that no picture was shared.
+    # A model that was shown nothing may well say "black and white".
     return draw_pair(rng) if {first, second} == {"black", "white"} else (first, second)
 
 
@@ -349,7 +349,7 @@ def colours_in(text: str) -> list[str]:
 
 
 def names_exactly(text: str, shown: Sequence[str]) -> bool:
-    """Tell whether a text names these colours, in order, and no other: a hedge is no sight."""
+    """Whether a text names these colours, in order, and no other: hedging does not count."""
     return colours_in(text) == list(shown)
 
 

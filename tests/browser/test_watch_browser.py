@@ -19,7 +19,7 @@ import pytest
 
 import lmmscore
 from lmmscore.cli.watch import open_live, report_of
-from lmmscore.judges.pixels.baseline import Pixels
+from lmmscore.judges.pixels import Pixels
 from lmmscore.records import Reply
 from lmmscore.web.live import LivePage
 from lmmscore.web.pages import hosted

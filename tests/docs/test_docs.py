@@ -15,7 +15,7 @@ import yaml
 
 import lmmscore
 from lmmscore.cli import COMMANDS
-from lmmscore.importers.pictures.layout import all_layouts
+from lmmscore.importers.layouts import all_layouts
 from tests.docs_scripts import PAGES, WITH_COMMANDS, QuickShell, play, script, shown
 
 ROOT = Path(__file__).parents[2]

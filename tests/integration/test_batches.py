@@ -473,7 +473,7 @@ def test_an_intent_that_was_never_sent_is_sent_though_the_list_never_ends(
 ) -> None:
     """The search for an orphan that does not exist comes to an end."""
     from lmmscore.errors import JudgeUnavailable
-    from lmmscore.judges.batches import ApiMailbox
+    from lmmscore.judges.http import ApiMailbox
 
     async def fails(*_: Any) -> str:
         raise JudgeUnavailable("lost on the way")
@@ -523,6 +523,17 @@ def test_a_key_in_a_complaint_about_a_batch_reaches_no_file(
     assert key not in failed.output + str(failed.exception)
     for path in (*out.rglob("*"), *(tmp_path / "s").rglob("*")):
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("padding", [0, 285])
+def test_a_key_in_a_refusal_of_batches_is_not_shown(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer, padding: int
+) -> None:
+    """Nor a part of it, where the message is cut in the middle of the key."""
+    server.complaint = "x" * padding + "sk-never-written-down"
+    refused = batch(server, make_benchmark(items=1), tmp_path / "r")
+    assert refused.exit_code == 1 and "batches: " in str(refused.exception)
+    assert "sk-never" not in refused.output + str(refused.exception)
 
 
 def test_a_key_is_not_taken_along_to_another_server(

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import DialogError
-from lmmscore.importers.dialogs.document import import_document
+from lmmscore.importers.document import import_document
 from lmmscore.session import script
 from lmmscore.transcripts import load_transcript
 from lmmscore.yaml_files import parse_yaml, validate

@@ -19,7 +19,7 @@ from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
 from lmmscore.judges.config import JudgeOptions, find_judge, judges_file
 from lmmscore.judges.judge import adapted
-from lmmscore.judges.pixels.baseline import Pixels
+from lmmscore.judges.pixels import Pixels
 from lmmscore.ledger import Ledger
 from lmmscore.options import declared
 from lmmscore.records import Reply

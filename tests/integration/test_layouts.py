@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
 from lmmscore.cli.init import command as init
 from lmmscore.errors import BenchmarkError
-from lmmscore.importers.pictures.layout import all_layouts, layout_names
+from lmmscore.importers.layouts import all_layouts, layout_names
 from tests.command_line import lmm
 from tests.painting import paint
 

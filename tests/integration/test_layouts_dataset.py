@@ -102,6 +102,22 @@ def test_a_row_an_edit(tmp_path: Path) -> None:
     assert edits(load_benchmark(tmp_path)) == {"1": {"A", "B"}, "2": {"A"}}
 
 
+def test_two_edits_by_one_method_are_mentioned(tmp_path: Path) -> None:
+    """An item is judged by one of them, and the user is told of which items that is so."""
+    made = table(
+        key=["1", "1", "2"],
+        model=["A", "A", "A"],
+        prompt=["x", "x", "y"],
+        input_image=[image("s1"), image("s1"), image("s2")],
+        output_image=[image("first"), image("second"), image("a2")],
+    )
+    pq.write_table(made, tmp_path / "all.parquet")
+    result = run(tmp_path / "all.parquet")
+    assert "more than one edit, the first was taken: 1 (A)" in result.stderr
+    item = load_benchmark(tmp_path).items[0]
+    assert item.edits["A"].read_bytes() == picture("first", ".png")
+
+
 def test_columns_by_option(tmp_path: Path) -> None:
     """Names nothing can be guessed from are given; a wrong one is refused with the nearest."""
     made = table(nr=[7], wish=["Go"], p=[image("p")], q=[image("q")], r=[image("r")])
@@ -128,6 +144,17 @@ def test_pictures_are_written_once(tmp_path: Path) -> None:
     before = written.stat().st_mtime_ns
     assert run(tmp_path, "--force").exit_code == 0
     assert written.stat().st_mtime_ns == before
+
+
+def test_a_picture_that_changed_is_written_again(tmp_path: Path) -> None:
+    """Also where it is as long as the one before: nobody may judge last month's pictures."""
+    written = tmp_path / "benchmark-images" / "source" / "cat.bmp"
+    for shade in (b"\x00", b"\xff"):
+        raw = {"bytes": b"BM" + shade * 100, "path": None}
+        made = table(id=["cat"], source_image=[raw], A=[image("a")])
+        pq.write_table(made, tmp_path / "x.parquet")
+        assert run(tmp_path, "--force").exit_code == 0
+        assert written.read_bytes() == raw["bytes"]
 
 
 def test_ids_that_no_file_can_be_called(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from PIL import Image
 from lmmscore import errors
 from lmmscore.conversation import Conversation
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.budget import Prices
+from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.openai import OpenAIJudge, _opening, make
 from lmmscore.records import Reply
 from tests.loopback import Server, completion, error, serving, until_hung_up
@@ -202,6 +203,14 @@ def test_a_passing_trouble_is_met_by_asking_again(server: Server, status: int) -
     (reply,) = ask(judge, HELLO)
     assert reply.text == "Edit 1."
     assert judge.meter.retries == 1
+
+
+def test_a_server_that_asks_for_an_hour_is_left_alone(server: Server) -> None:
+    """Waiting has an end too: the run stops, saved, instead of sleeping until tomorrow."""
+    server.script.append((429, {"retry-after": "3600"}, error("come back later")))
+    with pytest.raises(errors.ServerAway, match="come back later"):
+        ask(judge_at(server), HELLO)
+    assert len(server.served) == 1
 
 
 async def _drop(request: web.Request) -> web.Response:

@@ -11,9 +11,9 @@ from PIL import Image
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import BudgetExhausted, JudgeFileError
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.budget import Prices, image_tokens
+from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.openai import make
-from lmmscore.judges.tokens import image_tokens
 from tests.loopback import Server, completion, error, serving
 
 PRICES = Prices(input=10.0, output=100.0)

@@ -116,6 +116,27 @@ def test_a_field_that_json_cannot_carry_is_refused_in_its_file(tmp_path: Path) -
         load_judges(file)
 
 
+@pytest.mark.parametrize(
+    ("asked", "answering", "told"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", False),
+        ("gpt-4o", "chatgpt-4o-latest", False),
+        ("Qwen/Qwen2-VL-7B", "qwen2-vl-7b-awq", False),
+        ("gpt-4o", "gpt-4o-mini-2024-07-18", True),
+        ("gemini-2.5-flash-lite", "gemini-2.5-flash", True),
+        ("gpt-4o", "llava", True),
+    ],
+)
+def test_another_model_than_the_one_asked_for_is_mentioned(
+    server: Server, asked: str, answering: str, told: bool
+) -> None:
+    """Tables name the model that was asked for, so a smaller one must not answer unnoticed."""
+    server.extra = {"model": answering}
+    judge = make(f"{asked}@{server.url}")
+    ask(judge)
+    assert any(answering in notice for notice in judge.meter.notices) == told
+
+
 # The key, and what else is secret.
 
 

@@ -19,7 +19,7 @@ from scipy import ndimage, stats
 from lmmscore.conversation import Conversation
 from lmmscore.dialog import load_dialog
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.pixels.baseline import Pixels
+from lmmscore.judges.pixels import Pixels
 from lmmscore.parsing import read_overall, read_reply
 from lmmscore.resources import bundled
 

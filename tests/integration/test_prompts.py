@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError, FileProblem
-from lmmscore.importers.dialogs.document import Draft, dump_dialog, import_document, read_words
+from lmmscore.importers.document import Draft, dump_dialog, import_document, read_words
 from lmmscore.yaml_files import parse_yaml, validate
 from tests.published_clones import prompts_of
 

@@ -16,8 +16,8 @@ from lmmscore.benchmark import check_benchmark, load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
-from lmmscore.importers.dialogs.document import _scale_typed, import_document
-from lmmscore.importers.pictures.layout import Choices, choose, read, scan
+from lmmscore.importers.document import _scale_typed, import_document
+from lmmscore.importers.layouts import Choices, choose, read, scan
 from lmmscore.leaderboard.diagnostics import position_effect
 from lmmscore.ledger import Ledger
 
@@ -121,7 +121,7 @@ def test_a_mistyped_source_folder_is_not_overlooked(tmp_path: Path) -> None:
     with pytest.raises(LmmscoreError, match="did you mean photos"):
         choices = Choices(source="photoss", instruction="Make it blue")
         tree = scan(tmp_path)
-        read(tree, choices, choose(tree, choices)[0])
+        read(tree, choices, choose(tree, choices)[1])
 
 
 def test_two_items_cannot_show_an_effect_of_position() -> None:
@@ -247,7 +247,7 @@ def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["deep.json", "deep.jsonl"])
 def test_json_nested_beyond_reason_is_said(name: str, tmp_path: Path) -> None:
     """Whoever reads a table of people's making says so."""
-    from lmmscore.importers.pictures.layout import read_table
+    from lmmscore.importers.layouts import read_table
     from lmmscore.tables import read_tables
 
     path = tmp_path / name

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, JudgeUnavailable
-from lmmscore.judges.budget import Budget, cost_usd
-from lmmscore.judges.config import Prices
-from lmmscore.judges.faults import Trouble, asked_wait_s
-from lmmscore.judges.limits import Pace, Patience, announced, persist, span_s
+from lmmscore.errors import BudgetExhausted
+from lmmscore.judges.budget import Budget, Prices, cost_usd
+from lmmscore.judges.faults import asked_wait_s, span_s
+from lmmscore.judges.limits import Pace, Patience, announced
 from lmmscore.records import Usage
 
 
@@ -239,29 +238,6 @@ def test_waits_grow_are_never_in_step_and_end() -> None:
     assert all(0 < wait <= 30 for wait in waits) and waits[5] > waits[0] * 4
     assert len(set(waits)) == len(waits)
     assert patience.wait_s(1, 20.0, rng) > 20.0
-
-
-def test_a_server_that_asks_for_an_hour_is_left_alone() -> None:
-    """Waiting has an end too: the run stops, saved, instead of sleeping until tomorrow."""
-
-    async def work(clock: FakeClock) -> list[int]:
-        tried = []
-
-        async def attempt(number: int) -> None:
-            tried.append(number)
-            raise Trouble("429", JudgeUnavailable("come back later"), wait_s=3600)
-
-        with pytest.raises(JudgeUnavailable, match="come back later"):
-            await persist(
-                attempt,
-                patience=Patience(),
-                sleep=clock.sleep,
-                rng=random.Random(),
-                on_trouble=lambda *_: None,
-            )
-        return tried
-
-    assert play(work) == [1]
 
 
 def test_a_budget_is_never_exceeded_and_waits_for_questions_in_flight() -> None:

@@ -1,16 +1,868 @@
-"""The embedded judge: a baseline that measures pixels, offline. It cannot read, and says so."""
+"""The embedded judge: answers every turn in words, from what can be measured in pictures.
+
+A baseline and a stand-in for trying things out, offline. It cannot read, and says so: it
+sees which pictures were shown when, whether a turn holds words such as "score", and the shape of a
+form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+import io
+import itertools
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from lmmscore.judges.judge import Judge, register
+import pyjson5
+from PIL import Image
+
+from lmmscore.conversation import Conversation, Message
+from lmmscore.images import Picture, fit
+from lmmscore.judges.judge import JudgeBase, register
+from lmmscore.records import Reply
+
+if TYPE_CHECKING:
+    # scikit-image takes a second to load, and a run that asks nothing new has no use for it.
+    from lmmscore.judges.pixels.measures import EditFacts, Frame, MarkFacts, PictureFacts
+
+T = TypeVar("T")
+Size = tuple[int, int]
+FactorScores = dict[str, tuple[Fraction, float]]
+"""By factor, its score to one decimal, and the grade from 0 to 1 behind it."""
+
+MEASURED_SIDE_PX = 512
+"""Pictures are measured at most this large, for time's sake.
+
+It matters: at half the size, quality came out up to two points higher on a photograph, since
+scaling down hides blur and noise.
+"""
 
 
 @register("pixels", form="pixels", answers_here=True, takes=())
-def open_pixels(_spec: str, _options: Mapping[str, Any]) -> Judge:
+def open_pixels(_spec: str, _options: Mapping[str, Any]) -> Pixels:
     """Return the judge that measures; it has no options."""
-    from lmmscore.judges.pixels.baseline import Pixels
-
     return Pixels()
+
+
+class Pixels(JudgeBase):
+    """Compares pixels; reads nothing. The same conversation always gets the same answer."""
+
+    def __init__(self) -> None:
+        # Frames are large; a few suffice, since a source is compared with one edit after another.
+        self._frames = _Memory(keep=4)
+
+    @property
+    def name(self) -> str:
+        """Always the same."""
+        return "pixels"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The version of what is measured and how it is graded."""
+        return {"version": 1}
+
+    @property
+    def caution(self) -> str:
+        """That it cannot read."""
+        return CAUTION
+
+    async def ask(self, conversation: Conversation) -> Reply:
+        """Answer the last message, measuring in another thread whatever was not measured before."""
+        text = await asyncio.to_thread(self._answer, conversation.messages)
+        return Reply(text, model="pixels-1")
+
+    def _answer(self, messages: Sequence[Message]) -> str:
+        """Return the answer to the last message: a form where one was shown, else by its kind."""
+        pictures = shown(messages)
+        form = find_form([message.text for message in messages if message.role != "assistant"])
+        if form and pictures.edits:
+            return self._filled(form, pictures)
+
+        match kind_of(messages, pictures):
+            case "greeting":
+                return GREETING
+            case "source":
+                return describe_picture(self._described(cast(Picture, pictures.first)))
+            case "factors":
+                return MEASURABLE
+            case "analysis":
+                return self._analysed(messages[-1], pictures)
+            case "verdict":
+                analysis = self._analysed(messages[-1], pictures)
+                return f"{analysis}\n\n{self._scored(messages, pictures)}"
+            case "scores":
+                return self._scored(messages, pictures)
+            case "sums":
+                return self._summed(messages, pictures)
+            case "thanks":
+                return THANKS
+            case "waiting":
+                return WAITING
+
+    def _analysed(self, last: Message, pictures: PicturesShown) -> str:
+        """Return what was measured of the edits that came with the last message."""
+        edits = len(pictures.edits)
+        new = range(edits - min(len(last.images), edits), edits)
+        analyses = [analyse(place + 1, self._seen(pictures, place)) for place in new]
+        return "\n\n".join(analyses)
+
+    def _scores(self, messages: Sequence[Message], pictures: PicturesShown) -> list[FactorScores]:
+        """Return the scores of every edit, on the scale and for the factors that were named."""
+        low, high = scale_asked(messages)
+        factors = factors_asked(messages)
+        table = []
+        for position in range(len(pictures.edits)):
+            graded = grades(self._seen(pictures, position))
+            scores: FactorScores = {}
+            for factor in factors:
+                grade = graded[facet_of(factor)]
+                tenths = round(10 * (low + (high - low) * grade))
+                scores[factor] = (Fraction(tenths, 10), grade)
+
+            table.append(scores)
+
+        return table
+
+    def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
+        def lines(scores: FactorScores) -> list[tuple[str, str, str]]:
+            return [
+                (factor, f"{float(score):g}", remark(factor, grade))
+                for factor, (score, grade) in scores.items()
+            ]
+
+        return score_block([lines(each) for each in self._scores(messages, pictures)])
+
+    def _summed(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
+        weights = weights_asked(messages)
+        overalls = []
+        for scores in self._scores(messages, pictures):
+            weighted = [weights.get(factor, 0) * score for factor, (score, _) in scores.items()]
+            overalls.append(sum(weighted, Fraction()))
+
+        return sums(overalls)
+
+    def _filled(self, form: ScoreForm, pictures: PicturesShown) -> str:
+        seen = [self._seen(pictures, position) for position in range(len(pictures.edits))]
+        graded = [grades(each) for each in seen]
+
+        def score(edit: int, factor: str) -> float:
+            values = permitted(form, factor)
+            aim = values[0] + (values[-1] - values[0]) * graded[edit][facet_of(factor)]
+            nearest = min(values, key=lambda value: (abs(value - aim), value))
+            return int(nearest) if nearest == int(nearest) else nearest
+
+        return fill(form, len(seen), score, lambda edit, factor: reason(seen[edit], factor))
+
+    def _described(self, picture: Picture) -> PictureFacts:
+        from lmmscore.judges.pixels.measures import describe
+
+        return _FACTS.get(picture.digest, lambda: describe(self._frame(picture)))
+
+    def _seen(self, pictures: PicturesShown, position: int) -> Seen:
+        first, edit = cast(Picture, pictures.first), pictures.edits[position]
+        facts = _FACTS.get((first.digest, edit.digest), lambda: self._compared(first, edit))
+        marks = self._marks(first, pictures.marked, edit) if pictures.marked else None
+        return Seen(facts, pictures.beside_truth, marks)
+
+    def _compared(self, first: Picture, edit: Picture) -> EditFacts:
+        from lmmscore.judges.pixels.measures import compare
+
+        frame = self._frame(first)
+        return compare(frame, _measurable(edit, frame.size))
+
+    def _marks(self, first: Picture, marked: Picture, edit: Picture) -> MarkFacts:
+        from lmmscore.judges.pixels.measures import within_marks
+
+        def measure() -> MarkFacts:
+            frame = self._frame(first)
+            return within_marks(
+                frame, _measurable(marked, frame.size), _measurable(edit, frame.size)
+            )
+
+        return _FACTS.get((first.digest, marked.digest, edit.digest), measure)
+
+    def _frame(self, picture: Picture) -> Frame:
+        return self._frames.get(picture.digest, lambda: _measurable(picture))
+
+
+def _measurable(picture: Picture, size: Size | None = None) -> Frame:
+    """Return the picture ready to be measured; of the given size, so that places correspond."""
+    import numpy as np
+
+    from lmmscore.judges.pixels.measures import Frame
+
+    with Image.open(io.BytesIO(picture.data())) as image:
+        rgb = fit(image.convert("RGB"), MEASURED_SIDE_PX)
+
+    if size and rgb.size != size:
+        rgb = rgb.resize(size, Image.Resampling.LANCZOS)
+
+    return Frame(np.asarray(rgb))
+
+
+class _Memory:
+    """Lately used results, within a bound.
+
+    Threads that want the same one wait for the first to get it.
+    """
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._results: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, measure: Callable[[], T]) -> T:
+        """Return the result under this key, worked out at most once while it is remembered."""
+        with self._lock:
+            known = self._results.get(key)
+            if known is not None:
+                self._results.move_to_end(key)
+            else:
+                pending = self._results[key] = Future()
+                while len(self._results) > self._keep:
+                    self._results.popitem(last=False)
+
+        if known is not None:
+            return cast(T, known.result())
+
+        try:
+            pending.set_result(measure())
+        except BaseException as error:
+            # A broken picture may be mended before it is asked about again: remember no failure.
+            pending.set_exception(error)
+            with self._lock:
+                self._results.pop(key, None)
+
+        return cast(T, pending.result())
+
+
+_FACTS = _Memory(keep=4096)
+"""What was measured, under the digests of the pictures: no run of a process measures it again."""
+
+# --------------------------------------------------------------------------------------------------
+# What a turn asks for, by its shape: which pictures came when, and a few words it may hold. See
+# docs/decisions/0011.
+# --------------------------------------------------------------------------------------------------
+
+TurnKind = Literal[
+    "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
+]
+
+# What is scored where the words name no factors and no weights: those of `lmm-score`.
+WEIGHTS = {
+    "acc": Fraction(2, 5),
+    "pre": Fraction(3, 10),
+    "qua": Fraction(1, 5),
+    "real": Fraction(1, 10),
+}
+
+_TRUTH = re.compile(
+    r"ground[- ]?truth|reference (?:image|picture|edit)|(?:ideal|perfect|correct(?:ly)?) edit", re.I
+)
+_MARKED = re.compile(
+    r"\b(?:marks?|marked|drawn|drew|sketch\w*|annotat\w*|visual instructions?)\b", re.I
+)
+_SCORING = re.compile(r"\b(?:re-?)?(?:scor|rat|grad)(?:e|es|ed|ing)\b|S\\?_", re.I)
+_SUMS = re.compile(r"S\\?_\\?\{?all|weighted (?:sum|mean|average)|overall scores?", re.I)
+_SYMBOL = re.compile(r"S\\?_\\?\{?([A-Za-z]+)")
+_WEIGHT = re.compile(r"(\d*\.\d+)\s*(?:\\times|\\cdot|[*·×])?\s*\$?\s*S\\?_\\?\{?([A-Za-z]+)")
+_SCALE = re.compile(r"\b([01])\s*(?:to|-|–|—|and)\s*(\d{1,3})\b(?!\s*(?:words|sentences|%))")
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesShown:
+    """The pictures of a conversation, by the part they play."""
+
+    first: Picture | None
+    """The source, or the wanted result where the conversation shows that instead."""
+    marked: Picture | None
+    edits: tuple[Picture, ...]
+    beside_truth: bool
+
+
+def shown(messages: Sequence[Message]) -> PicturesShown:
+    """Return which picture is what: the first is compared with, the rest are edits."""
+    groups = [message.images for message in messages if message.role == "user" and message.images]
+    if not groups:
+        return PicturesShown(None, None, (), False)
+
+    words = said(messages)
+    opening = groups[0]
+    later = tuple(itertools.chain.from_iterable(groups[1:]))
+
+    marked = None
+    together = opening[1:]
+    if len(opening) == 3 and _MARKED.search(words):
+        marked, together = opening[1], opening[2:]
+
+    beside_truth = False
+    if together and marked is None:
+        beside_truth = bool(_TRUTH.search(words))
+
+    # Edits that come one by one are the edits; what was shown along with the first picture was to
+    # explain.
+    return PicturesShown(opening[0], marked, later or together, beside_truth)
+
+
+def said(messages: Sequence[Message]) -> str:
+    """Return everything that was said to the judge."""
+    return "\n".join(message.text for message in messages if message.role != "assistant")
+
+
+def kind_of(messages: Sequence[Message], pictures: PicturesShown) -> TurnKind:
+    """Return what the last message asks for."""
+    last = messages[-1]
+    if last.images and not pictures.edits:
+        return "source"
+
+    if last.images:
+        # Everything at once, with a word about scoring: there will be no later turn to score in.
+        at_once = len(last.images) > 1 and _SCORING.search(last.text)
+        return "verdict" if at_once else "analysis"
+
+    if pictures.edits:
+        return _after_edits(last.text)
+    if pictures.first is None:
+        return "greeting" if len(messages) <= 2 else "waiting"
+    return "factors" if _SCORING.search(last.text) else "waiting"
+
+
+def _after_edits(text: str) -> TurnKind:
+    if _SUMS.search(text) and (_WEIGHT.search(text) or "weight" in text.lower()):
+        return "sums"
+    return "scores" if _SCORING.search(text) or "missing" in text.lower() else "thanks"
+
+
+def factors_asked(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the sub-scores named, `acc` for `S_acc`, in order; the usual four where none is."""
+    found = dict.fromkeys(symbol.lower() for symbol in _SYMBOL.findall(said(messages)))
+    found.pop("all", None)
+    return tuple(found) or tuple(WEIGHTS)
+
+
+def weights_asked(messages: Sequence[Message]) -> dict[str, Fraction]:
+    """Return the weights before sub-scores, as in `0.4 S_acc`; the usual ones where none are."""
+    found = {symbol.lower(): Fraction(weight) for weight, symbol in _WEIGHT.findall(said(messages))}
+    return found or WEIGHTS
+
+
+def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
+    """Return the ends of the scale: the widest range from 0 or 1 that was named, or 1 to 10."""
+    # A turn with pictures quotes the instruction, and "from 1 to 20 candles" is no scale.
+    wordy = said([message for message in messages if not message.images])
+    found = _SCALE.findall(wordy) or _SCALE.findall(said(messages))
+    ranges = [(int(low), int(high)) for low, high in found if int(high) > int(low)]
+    return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))
+
+
+# --------------------------------------------------------------------------------------------------
+# Forms: JSON that is shown to be filled in, as published prompts write it. Placeholders stand where
+# values belong (<your score>, 0-10, "...") and are rarely valid JSON, so they are quoted first.
+# --------------------------------------------------------------------------------------------------
+
+SCORE_KEYS = {"score", "rating", "value"}
+REASON_KEYS = {
+    "reason",
+    "reasons",
+    "reasoning",
+    "justification",
+    "explanation",
+    "rationale",
+    "comment",
+    "analysis",
+}
+
+_QUOTED_OR_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>{}]*>')
+# A value without quotes: up to the next comma, or, where that leaves no JSON, to the line's end.
+_BARE_TO_COMMA = re.compile(r'(:[ \t]*)(?![\s"{\[])([^,}\]\n]*?)(?=[ \t]*[,}\]\n])')
+_BARE_TO_LINE_END = re.compile(r'(:[ \t]*)(?![\s"{\[])([^\n{}]*?)(?=,?[ \t]*[}\n])')
+_DOTS = re.compile(r"^\s*(?:\.\.\.|…),?\s*$", re.M)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
+
+# How a scale is put in words: "0, 0.5 or 1"; "a score of 1 … a score of 0.5"; "0 to 10".
+_LIST = re.compile(
+    r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+"
+)
+_ONE_BY_ONE = re.compile(
+    r"(?:\bscore\s*(?:of|=|:|is)?\s*|\*\s*|-\s*)(0\.5|0|1)\b(?!\s*(?:[-–—]|to)\s*\d)", re.I
+)
+_RULE = re.compile(r"^[ \t]*[-=_*]{4,}[ \t]*$", re.M)
+_RANGE = re.compile(
+    r"(?<![\d.])([01])[\s_]*(?:to|-|–|—|and|through|\.\.)[\s_]*(\d{1,3})(?![\d.]*\d)(?!\s*words)",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreForm:
+    """A JSON form to fill in, and the words around it."""
+
+    blank: Any
+    words: str
+
+    @property
+    def factors(self) -> list[str]:
+        """The names under which scores are asked for."""
+        return [factor for factor, _ in _slots(self.blank)]
+
+
+def find_form(texts: Sequence[str]) -> ScoreForm | None:
+    """Return the fullest form that asks for scores, the latest of equals, or None."""
+    found = [
+        ScoreForm(blank, text) for text in texts for blank in _objects(text) if list(_slots(blank))
+    ]
+    return max(reversed(found), key=lambda form: len(form.factors), default=None)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield every JSON object in a text that can be read, the outermost of each."""
+    start = text.find("{")
+
+    while start >= 0:
+        end = _closing(text, start)
+        blank = _read(text[start:end]) if end else None
+        if isinstance(blank, dict):
+            yield blank
+
+        start = text.find("{", end if end and blank is not None else start + 1)
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the place after the brace that closes the one at `start`, or 0."""
+    depth = 0
+    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|[{}]', text[start:]):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return start + match.end()
+    return 0
+
+
+def _read(text: str) -> Any:
+    """Return a form as data; None where it cannot be read."""
+    quoted = _QUOTED_OR_BLANK.sub(
+        lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text)
+    )
+    for bare in (_BARE_TO_COMMA, _BARE_TO_LINE_END):
+        try:
+            return pyjson5.decode(bare.sub(_quote_bare, quoted))
+        except pyjson5.Json5DecoderException:
+            continue
+
+    return None
+
+
+def _quote_bare(match: re.Match[str]) -> str:
+    value = match[2].strip()
+    return match[0] if _NUMBER.fullmatch(value) else match[1] + json.dumps(value)
+
+
+def _slots(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every factor a score is asked for, with what stands in its place."""
+    if isinstance(node, list):
+        # The entries of a form's list are alike.
+        for entry in node[:1]:
+            yield from _slots(entry, name)
+
+        return
+
+    pairs = node.items() if isinstance(node, dict) else ()
+    for key, value in pairs:
+        if isinstance(value, dict | list):
+            yield from _slots(value, key)
+            continue
+
+        if key.lower() in SCORE_KEYS:
+            yield name or key, value
+        elif _is_number(value):
+            yield key, value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
+    """Return the scores a factor may get, by the words nearest to it."""
+    beside = dict(_slots(form.blank)).get(factor)
+    for words in (str(beside) if isinstance(beside, str) else "", _about(form, factor)):
+        values = _values(words)
+        if values:
+            return values
+
+    values = _values(form.words) or tuple(range(1, 11))
+    # A half that is allowed to some factor or other need not be allowed to this one.
+    return tuple(value for value in values if value == int(value))
+
+
+def _about(form: ScoreForm, factor: str) -> str:
+    """Return the passage from the factor's first mention to the next factor or a ruled line."""
+    names = {name: re.sub(r"[_\W]+", r"[\\s_]+", name) for name in form.factors}
+    any_name = re.compile("|".join(f"(?:{pattern})" for pattern in names.values()), re.I)
+    mentions = list(any_name.finditer(form.words))
+    own = re.compile(names[factor], re.I)
+    for mention, following in zip(mentions, [*mentions[1:], None], strict=True):
+        if own.fullmatch(mention[0]):
+            passage = form.words[mention.start() : following.start() if following else None]
+            return _RULE.split(passage)[0]
+
+    return ""
+
+
+def _values(words: str) -> tuple[float, ...]:
+    """Return the scores that a passage allows, in order; none where it does not say."""
+    listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
+    listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
+    start = listed[0][0] if listed else len(words)
+    # Values given one by one before any list are this factor's own; the list may speak of all
+    # factors.
+    singles = {float(match[1]) for match in _ONE_BY_ONE.finditer(words) if match.start() < start}
+    if len(singles) > 1:
+        return tuple(sorted(singles))
+    if listed:
+        return listed[0][1]
+
+    ranges = [(int(low), int(high)) for low, high in _RANGE.findall(words) if int(high) > int(low)]
+    low, high = max(ranges, key=lambda ends: ends[1] - ends[0], default=(0, -1))
+    return tuple(range(low, high + 1))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(sorted({float(number) for number in re.findall(r"\d(?:\.\d+)?", text)}))
+
+
+def fill(
+    form: ScoreForm,
+    edits: int,
+    score: Callable[[int, str], float],
+    reason: Callable[[int, str], str],
+) -> str:
+    """Return the form filled in; `score` and `reason` take an edit's index and a factor."""
+
+    def filled(node: Any, edit: int, name: str = "") -> Any:
+        if isinstance(node, list):
+            return [filled(node[0], each, name) for each in range(edits)] if node else []
+        if isinstance(node, dict):
+            return {key: entry(key, value, edit, name) for key, value in node.items()}
+        return f"image {edit + 1}" if isinstance(node, str) else node
+
+    def entry(key: str, value: Any, edit: int, name: str) -> Any:
+        if isinstance(value, dict | list):
+            return filled(value, edit, key)
+        if key.lower() in SCORE_KEYS:
+            return score(edit, name or key)
+        if _is_number(value):
+            return score(edit, key)
+
+        return (
+            reason(edit, name or "overall") if key.lower() in REASON_KEYS else filled(value, edit)
+        )
+
+    return json.dumps(filled(form.blank, edits - 1), indent=2)
+
+
+# --------------------------------------------------------------------------------------------------
+# Grades from 0 to 1 for each side of an edit. A larger fault never grades higher. The constants say
+# at which size a fault has cost two thirds of a grade. They were set by eye on photographs and
+# drawings, not fitted to any ratings.
+# --------------------------------------------------------------------------------------------------
+
+CHANGE_DELTA_E = 20.0
+MISS_DELTA_E = 25.0
+DRIFT_DELTA_E = 22.0
+KEPT_LOSS = 0.40
+DETAIL_LOSS = 0.70
+NOISE_LEVELS = 11.0
+SEAM_PERCENT = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An edit as the judge has seen it."""
+
+    facts: EditFacts
+    beside_truth: bool
+    """Whether the first picture is the wanted result instead of the source."""
+    marks: MarkFacts | None
+
+
+_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("target", ("locali", "operator", "sketch", "target")),
+    ("identity", ("identity", "scale", "structure")),
+    ("seam", ("seam", "blend", "transition")),
+    ("texture", ("texture", "detail", "sharp")),
+    ("colour", ("consist", "color", "colour", "light")),
+    ("kept", ("unchanged", "preserv", "context", "spatial", "pre")),
+    ("quality", ("qua", "noise", "artifact", "artefact")),
+    ("realism", ("real", "plausib", "logic", "natural")),
+    (
+        "change",
+        (
+            "acc",
+            "align",
+            "complet",
+            "complian",
+            "adher",
+            "action",
+            "instruct",
+            "semantic",
+            "follow",
+        ),
+    ),
+)
+"""What parts of a factor's name mean.
+
+The special come first: "identity preservation" is about identity.
+"""
+
+
+def facet_of(factor: str) -> str:
+    """Return the facet nearest to a factor's name, such as `S_acc` or `Visual Quality`."""
+    name = factor.lower()
+    return next(
+        (facet for facet, parts in _WORDS if any(part in name for part in parts)), "overall"
+    )
+
+
+def grades(seen: Seen) -> dict[str, float]:
+    """Return the grade of every facet, 0 to 1."""
+    facts = seen.facts
+    kept = _cost(1 - facts.kept, KEPT_LOSS) * _cost(facts.drift, DRIFT_DELTA_E)
+    sharp = _cost(max(0.0, 1 - facts.detail), DETAIL_LOSS)
+    clean = _cost(facts.noise_added, NOISE_LEVELS)
+    smooth = _cost(facts.seam, SEAM_PERCENT)
+    colour = _cost(facts.drift, DRIFT_DELTA_E)
+    result = {
+        "change": _change(seen),
+        "kept": kept,
+        "identity": _cost(1 - facts.kept, KEPT_LOSS) * sharp,
+        "colour": colour,
+        "texture": sharp * clean,
+        "quality": sharp * clean * smooth**0.3,
+        "seam": smooth,
+        "realism": smooth * colour**0.5,
+        "target": _target(seen),
+    }
+    result["overall"] = sum(result.values()) / len(result)
+    return result
+
+
+def _cost(size: float, scale: float) -> float:
+    return exp(-size / scale)
+
+
+def _change(seen: Seen) -> float:
+    """Return how much happened; beside the wanted result, how near the edit came to it."""
+    if seen.beside_truth:
+        return _cost(seen.facts.change, MISS_DELTA_E) * max(0.0, seen.facts.likeness)
+    return 1 - _cost(seen.facts.change, CHANGE_DELTA_E)
+
+
+def _target(seen: Seen) -> float:
+    if seen.marks is None:
+        return _change(seen)
+    return seen.marks.inside * _change(seen)
+
+
+# --------------------------------------------------------------------------------------------------
+# Words for what was measured. Nothing else is said, and accuracy is never called more than
+# "something changed".
+# --------------------------------------------------------------------------------------------------
+
+CAUTION = (
+    "pixels is a baseline that cannot read instructions: it compares pixels, and its accuracy "
+    "score only means that something changed."
+)
+TITLES = {
+    "acc": "Editing Accuracy",
+    "pre": "Contextual Preservation",
+    "qua": "Visual Quality",
+    "real": "Logical Realism",
+}
+
+GREETING = f"Ready. A word before we begin: {CAUTION}"
+WAITING = (
+    "Understood. I describe every picture as soon as it is shown, from what can be measured in it."
+)
+THANKS = (
+    "Noted. All of it stands as measured; I can score the edited images whenever that is asked for."
+)
+NEXT = "I keep the scores until all images have been shown."
+
+MEASURABLE = """\
+Clear. This is what I can measure for each factor:
+
+1. **Editing Accuracy:** how much of the frame changed and how strongly. \
+I cannot read the instruction, so
+   this only tells that something changed, not that it is the right thing.
+2. **Contextual Preservation:** likeness and colour drift outside the changed region.
+3. **Visual Quality:** edge sharpness compared with the first picture, and noise added to it.
+4. **Logical Realism:** seams and rims along the border of the changed region, \
+and a cast on the rest."""
+
+
+def describe_picture(facts: PictureFacts) -> str:
+    """Return a description of the first picture."""
+    colours = " and ".join(facts.colours) or "many different tones"
+    light = _graded(
+        facts.brightness,
+        (25, "very dark"),
+        (45, "dark"),
+        (65, "of medium brightness"),
+        (101, "bright"),
+    )
+    contrast = _graded(facts.contrast, (8, "low"), (20, "moderate"), (101, "strong"))
+    edges = _graded(
+        facts.blur, (0.3, "crisp"), (0.45, "fairly sharp"), (0.6, "soft"), (2, "blurred")
+    )
+    noise = _graded(facts.noise, (1.5, "hardly any noise"), (5, "some noise"), (999, "much noise"))
+    return (
+        f"The picture is {facts.width} by {facts.height} pixels as I see it, mostly {colours}. It "
+        f"is {light} (mean lightness {facts.brightness:g}), with {contrast} contrast (spread "
+        f"{facts.contrast:g}), {edges} edges and {noise} (sigma {facts.noise:g}). What it shows, "
+        "and what the instruction asks for, I cannot tell; I will measure how each edited image "
+        "differs from it."
+    )
+
+
+def analyse(position: int, seen: Seen) -> str:
+    """Return the analysis of one edit under the four headings."""
+    lines = [f"Edited image {position}, measured against the first picture:", ""]
+    for number, (factor, title) in enumerate(TITLES.items(), 1):
+        lines.append(f"{number}. **{title}:** {reason(seen, factor)}")
+    return "\n".join([*lines, "", NEXT])
+
+
+def reason(seen: Seen, factor: str) -> str:
+    """Return what was measured for a factor, in one sentence of about 15 to 30 words."""
+    facts, facet = seen.facts, facet_of(factor)
+    if facet == "target" and seen.marks is not None:
+        return (
+            f"{_percent(seen.marks.inside)} of the visible change lies inside the marked box, and "
+            f"{_percent(seen.marks.covered)} of that box changed; its meaning cannot be read."
+        )
+    if facet in {"change", "target"}:
+        facet = "change" if facts.changed else "nothing"
+        if seen.beside_truth:
+            facet = "truth"
+
+    return _SENTENCES[facet].format(
+        facts=facts,
+        changed=_percent(facts.changed),
+        steepness=_percent(facts.detail),
+        cast=f" ({facts.cast})" if facts.cast else "",
+    )
+
+
+_KEPT = (
+    "Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, and "
+    "colours drift by {facts.drift:g}{cast} on average."
+)
+_QUALITY = (
+    "Edges that both pictures share have {steepness} of their former steepness, and the noise rose "
+    "by {facts.noise_added:g} levels of 255 over the frame."
+)
+_SENTENCES = {
+    "nothing": (
+        "No visible change was found anywhere in the frame, so what was asked for was hardly done "
+        "at all."
+    ),
+    "change": (
+        "{changed} of the frame changed, {facts.where}, by a colour difference of "
+        "{facts.change:g}; whether this is what was asked for cannot be told."
+    ),
+    "truth": (
+        "{changed} of the frame misses the wanted picture, by a colour difference of "
+        "{facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
+    ),
+    "kept": _KEPT,
+    "identity": _KEPT,
+    "colour": (
+        "Colours outside the changed region drift by {facts.drift:g} on average{cast}, while "
+        "{changed} of the frame counts as changed."
+    ),
+    "texture": _QUALITY,
+    "quality": _QUALITY,
+    "seam": (
+        "Along the border of the changed region, steps and rims stand out by {facts.seam:g} "
+        "percent of the range, beyond what surrounds them."
+    ),
+    "realism": (
+        "The border of the changed region stands out by {facts.seam:g} percent of the range, and "
+        "the rest drifts by {facts.drift:g} in colour{cast}; physical sense cannot be measured."
+    ),
+    "overall": _KEPT,
+}
+
+
+def score_block(blocks: Sequence[Sequence[tuple[str, str, str]]]) -> str:
+    """Return every edit's scores; each entry is a factor, its score and a short remark."""
+    lines = ["These are my scores, from measured facts only:"]
+    for position, block in enumerate(blocks, 1):
+        lines += ["", f"**Image {position}:**", ""]
+        lines += [f"* S_{factor}: {score} {remark}" for factor, score, remark in block]
+    return "\n".join(lines)
+
+
+def remark(factor: str, grade: float) -> str:
+    """Return a few words on a score, without a digit in them: they stand right behind the score."""
+    words = _REMARKS.get(facet_of(factor), _REMARKS["quality"])
+    return words[min(3, int(grade * 4))]
+
+
+_REMARKS = {
+    "change": (
+        "Hardly anything changed.",
+        "Something changed, faintly.",
+        "Something changed.",
+        "Something changed, plainly.",
+    ),
+    "kept": (
+        "The rest did not stay as it was.",
+        "The rest shifted visibly.",
+        "The rest shifted a little.",
+        "The rest stayed as it was.",
+    ),
+    "quality": (
+        "Much sharpness lost or much noise added.",
+        "Softer or noisier than before.",
+        "A little softer or noisier than before.",
+        "As sharp and clean as before.",
+    ),
+    "realism": (
+        "Strong seams or a strong colour cast.",
+        "Visible seams or a colour cast.",
+        "Slight seams or a slight colour cast.",
+        "No seam and no cast to speak of.",
+    ),
+}
+
+
+def sums(overalls: Sequence[Fraction]) -> str:
+    """Return the weighted sums, one edit a line, written out exactly."""
+    lines = [
+        f"- Image {position}: {_decimal(overall)}" for position, overall in enumerate(overalls, 1)
+    ]
+    return "\n".join(
+        ["The weighted sums of my scores are:", "", *lines, "", f"Please bear in mind: {CAUTION}"]
+    )
+
+
+def _decimal(number: Fraction) -> str:
+    text = f"{float(number):.4f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} percent" if share >= 0.01 or share == 0 else "Less than 1 percent"
+
+
+def _graded(value: float, *steps: tuple[float, str]) -> str:
+    return next((word for limit, word in steps if value < limit), steps[-1][1])

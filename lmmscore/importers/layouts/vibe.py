@@ -12,28 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import FileProblem, ImageProblem, counted
+from lmmscore.errors import FileProblem, ImageProblem, counted, listed
 from lmmscore.images import draw_over
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     file_inside,
     folder_asked_for,
     json_in,
-    listed,
+    layout,
     name_items,
     natural,
-)
-
-LOOKS_LIKE = (
-    "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; "
-    "pictures under imgs/"
 )
 
 _SUCCEEDED = frozenset(
@@ -64,29 +57,32 @@ class _VibeFolder:
     path: PurePosixPath
 
 
-def look(tree: FolderTree, _: Choices) -> Guess | None:
+@layout(
+    "vibe",
+    "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; pictures under "
+    "imgs/",
+)
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the names of results files and the keys of their entries."""
     places = list(_places(tree))
     if not places:
         return None
 
-    models = listed(dict.fromkeys(place.model for place in places))
-    return Guess(0.98, f"{counted(len(places), 'file')} TASK/TASK_results.json, of {models}")
+    models = listed([*dict.fromkeys(place.model for place in places)])
+    why = f"{counted(len(places), 'file')} TASK/TASK_results.json, of {models}"
+    return Guess(0.98, why, lambda: _found(tree, choices, places))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, places: list[_VibeFolder]) -> Found:
     """Read the items of all models' results; an item is what any model was asked."""
     results = _Results()
-    for place in _places(tree):
+    for place in places:
         if place.model not in results.models:
             results.models.append(place.model)
 
         folder = tree.real(place.path).parent
         for entry in _entries(tree.real(place.path)):
             _take_entry(results, place, entry, folder)
-
-    if not results.items:
-        raise tree.misfit(LOOKS_LIKE)
 
     keys = sorted(results.items, key=lambda key: natural("/".join(key)))
     items = [results.items[key] for key in keys]
@@ -112,7 +108,7 @@ def _places(tree: FolderTree) -> Iterator[_VibeFolder]:
 
 
 def _is_results(path: Path) -> bool:
-    """Tell whether a JSON file holds results: entries with an id and a picture or a status."""
+    """Whether a JSON file holds results: entries with an id and a picture or a status."""
     try:
         entries = _entries(path)
     except FileProblem:
@@ -180,12 +176,12 @@ def _notes(results: _Results) -> list[str]:
 
     if results.absent:
         count = counted(len(results.absent), "entry", "entries")
-        names = listed(results.absent, 3)
+        names = listed(results.absent)
         notes.append(f"{count} name a picture that is not there, so the edit is missing: {names}")
 
     if results.differing:
         count = counted(len(results.differing), "item")
-        names = listed(results.differing, 3)
+        names = listed(results.differing)
         notes.append(
             f"{count} have different prompts for different models; the first was taken: {names}"
         )
@@ -297,6 +293,3 @@ def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
     except ImageProblem:
         # `lmmscore check` says what is wrong with the source; the layer is no reason to stop.
         return
-
-
-LAYOUTS.register("vibe")(PictureLayout("vibe", LOOKS_LIKE, look, take))

@@ -11,22 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, counted, nearest
-from lmmscore.importers.pictures.layout import (
+from lmmscore.errors import FileProblem, counted, listed, nearest
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
     file_inside,
     find_column,
-    listed,
+    layout,
     plain,
     role_of,
 )
@@ -37,8 +35,6 @@ from lmmscore.tables import (
     dataset_columns,
     dataset_rows,
 )
-
-LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
 
 _EDITED = {"edited", "edit", "output", "result", "generated", "prediction", "after"}
 
@@ -65,19 +61,24 @@ class _ColumnPlan:
     left_out: list[str] = field(default_factory=list)
 
 
-def look(tree: FolderTree, _: Choices) -> Guess | None:
+LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
+
+
+@layout("dataset", LOOKS_LIKE)
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the files' types. Pictures next to a Parquet file make a data set less likely."""
     files = tree.named(".arrow", ".parquet")
     if not files:
         return None
 
     kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
-    names = listed((path.name for path in files), 2)
+    names = listed([path.name for path in files], 3)
     sure = 0.9 if not tree.images else 0.4
-    return Guess(sure, f"{counted(len(files), 'data file')} ({names}), {kind}")
+    why = f"{counted(len(files), 'data file')} ({names}), {kind}"
+    return Guess(sure, why, lambda: _found(tree, choices))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices) -> Found:
     """Sort the columns, then write out the pictures of every row."""
     path = tree.real(tree.files[0]) if len(tree.files) == 1 else tree.root
     files = data_files(path, choices.split)
@@ -199,6 +200,7 @@ class _Extractor:
         self.names: dict[str, str] = {}
         self.taken: set[str] = set()
         self.missing: list[str] = []
+        self.repeated: list[str] = []
         self.outside: list[str] = []
 
     def add(self, number: int, row: dict[str, Any]) -> None:
@@ -220,6 +222,9 @@ class _Extractor:
         for key, column in self.plan.edits.items():
             method = key or text["method"]
             self.methods.setdefault(method)
+            if method in item.edits:
+                self.repeated.append(f"{item.id} ({method})")
+
             self._picture(item, item.edits, method, f"edits/{_safe(method)}", row.get(column))
 
     def _item(self, number: int, text: dict[str, str]) -> FoundItem:
@@ -274,8 +279,8 @@ class _Extractor:
         """Write a picture unless it is there already, and return its path."""
         path = folder / f"{name}{suffix_of(data)}"
         try:
-            # A second `init` finds most pictures written: the size tells without reading them.
-            if not path.is_file() or path.stat().st_size != len(data):
+            # A second `init` finds most pictures as they should be.
+            if not path.is_file() or path.read_bytes() != data:
                 folder.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         except OSError as error:
@@ -300,13 +305,16 @@ class _Extractor:
         notes = [f"ignored the image column {name}" for name in self.plan.left_out]
         if self.missing:
             count = counted(len(self.missing), "picture")
-            notes.append(f"{count} not in the data: {listed(self.missing, 3)}")
+            notes.append(f"{count} not in the data: {listed(self.missing)}")
+
+        if self.repeated:
+            notes.append(f"more than one edit, the first was taken: {listed(self.repeated)}")
 
         if self.outside:
             count = counted(len(self.outside), "picture")
             notes.append(
                 f"ignored {count} whose paths lead outside {self.root}: "
-                f"{listed(self.outside, 3)}; copy them into the folder if you trust the data set"
+                f"{listed(self.outside)}; copy them into the folder if you trust the data set"
             )
 
         if not self.methods:
@@ -340,6 +348,3 @@ def suffix_of(data: bytes) -> str:
             return suffix
 
     return ".png"
-
-
-LAYOUTS.register("dataset")(PictureLayout("dataset", LOOKS_LIKE, look, take))

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from lmmscore.conversation import escape
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importers.dialogs.document import REPAIR, dialog_name, dump_dialog, read_words
+from lmmscore.importers.document import REPAIR, dialog_name, dump_dialog, read_words
 from lmmscore.yaml_files import StrictModel, load_yaml, validate
 
 _FOLDER = Path(__file__).with_name("recipes")
@@ -188,7 +188,7 @@ class _RecipeWords:
         if words.strip:
             text = text.strip()
 
-        # A changed clone would otherwise be asked without its instruction, and nobody would notice.
+        # Otherwise a changed clone would be used without its instruction, unnoticed.
         for placeholder in words.fill:
             if placeholder not in text:
                 files = ", ".join(self.recipe.files[name] for name in words.words)

@@ -10,35 +10,36 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.errors import counted, listed
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
-    edits_of,
     ending,
     file_inside,
     folder_asked_for,
     in_natural_order,
     is_container,
     largest_listing,
-    listed,
+    layout,
     name_items,
     natural,
-)
-
-LOOKS_LIKE = (
-    'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), '
-    "originals, METHOD/KEY.png"
+    notes_on_gaps,
+    pictures_of,
 )
 
 Entries = dict[str, dict[str, Any]]
+Methods = dict[str, dict[str, Path]]
+"""Pictures by method and key."""
 
 
+@layout(
+    "imgedit",
+    'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), '
+    "originals, METHOD/KEY.png",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON file of ImgEdit's form."""
     listing = largest_listing(tree, choices, _entries)
@@ -46,22 +47,20 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         return None
 
     path, entries = listing
-    methods = _methods(tree, entries, _originals(tree, entries, choices))
-    count = counted(len(entries), "entry", "entries")
-    why = f"{path.name} has {count} with id, prompt and edit_type, as ImgEdit's"
-    return Guess(0.96, f"{why}; edits named by its keys in {listed(methods) or 'no folder'}")
-
-
-def take(tree: FolderTree, choices: Choices) -> Found:
-    """Read the items from the JSON, the originals by their paths and the edits by their keys."""
-    listing = largest_listing(tree, choices, _entries)
-    if listing is None:
-        raise tree.misfit(LOOKS_LIKE)
-
-    path, entries = listing
     originals = _originals(tree, entries, choices)
     methods = _methods(tree, entries, originals)
+    count = counted(len(entries), "entry", "entries")
+    why = (
+        f"{path.name} has {count} with id, prompt and edit_type, as ImgEdit's; edits named by its "
+        f"keys in {listed([*methods]) or 'no folder'}"
+    )
+    return Guess(0.96, why, lambda: _found(tree, path, entries, originals, methods))
 
+
+def _found(
+    tree: FolderTree, path: Path, entries: Entries, originals: Path | None, methods: Methods
+) -> Found:
+    """Read the items from the JSON, the originals by their paths and the edits by their keys."""
     items = []
     for key in sorted(entries, key=natural):
         entry = entries[key]
@@ -72,12 +71,12 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         if original is not None:
             item.images["source"] = original
 
-        item.edits = edits_of(methods, key)
+        item.edits = pictures_of(key, methods)
         items.append(item)
 
     name_items(items)
     templates = _templates(tree.root, items, originals, methods)
-    notes = _notes(items, originals, methods)
+    notes = notes_on_gaps(items, "METHOD/KEY.png")
     return Found(items, list(methods), tree.root, templates, notes, [path])
 
 
@@ -114,11 +113,9 @@ def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | N
     return tree.real(best) if most else None
 
 
-def _methods(
-    tree: FolderTree, entries: Entries, originals: Path | None
-) -> dict[str, dict[str, Path]]:
-    """Return pictures by method and key: every folder whose pictures are named by keys."""
-    methods: dict[str, dict[str, Path]] = {}
+def _methods(tree: FolderTree, entries: Entries, originals: Path | None) -> Methods:
+    """Return the pictures of every folder whose pictures are named by keys."""
+    methods: Methods = {}
     for folder, paths in tree.folders.items():
         if _holds_originals(tree, folder, originals):
             continue
@@ -147,7 +144,7 @@ def _method_name(tree: FolderTree, folder: PurePosixPath) -> str:
 
 
 def _templates(
-    root: Path, items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
+    root: Path, items: list[FoundItem], originals: Path | None, methods: Methods
 ) -> dict[str, str]:
     """Return templates; none where a source is missing or something lies outside the root."""
     # A template would report the sources that are missing one by one.
@@ -171,23 +168,3 @@ def _templates(
         edits += by_key.values()
 
     return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
-
-
-def _notes(
-    items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
-) -> list[str]:
-    notes = []
-    bare = [item.fields["original"] for item in items if not item.images]
-    if originals is None:
-        notes.append("the originals were not found; give their folder with --source FOLDER")
-    elif bare:
-        count = counted(len(bare), "original")
-        notes.append(f"{count} not found in {originals}: {listed(bare, 3)}")
-
-    if not methods:
-        notes.append("no edits yet; put them as METHOD/KEY.png")
-
-    return notes
-
-
-LAYOUTS.register("imgedit")(PictureLayout("imgedit", LOOKS_LIKE, look, take))

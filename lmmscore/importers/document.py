@@ -1,4 +1,4 @@
-"""A published file → a dialog: a chat transcript with its user turns, or a single prompt."""
+"""Published files as dialogs: a chat transcript with its user turns, or a single prompt."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import yaml
 from lmmscore.conversation import IMAGE_KINDS, cardinal, escape, ordinal, task_title
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importers.dialogs.factors import (
+from lmmscore.importers.factors import (
     FactorData,
     answered_factors,
     factors_of_chat,
     open_scales,
     parse_scale,
 )
-from lmmscore.importers.dialogs.prompt import draft_prompt
+from lmmscore.importers.prompt import draft_prompt
 from lmmscore.parsing import read_overall
 from lmmscore.parsing import read_text as read_scores
 from lmmscore.scales import OPEN, Factor, RuleName, Scale
@@ -243,29 +243,22 @@ class _Constants:
         if self._steps > _MOST_STEPS:
             return None
 
-        if isinstance(node, ast.Constant):
-            return node.value
-
-        if isinstance(node, ast.Name):
-            target = self.assigned.get(node.id)
-            return self._value(target) if target is not None and target is not node else None
-
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self._value(node.left), self._value(node.right)
-            both = isinstance(left, str) and isinstance(right, str)
-            return left + right if both else None
-
-        if isinstance(node, ast.JoinedStr):
-            return self._formatted(node)
-
-        if isinstance(node, ast.Dict):
-            return self._dictionary(node)
-
-        if isinstance(node, ast.List | ast.Tuple):
-            return [self._value(each) for each in node.elts]
-
-        if isinstance(node, ast.Call):
-            return self._called(node)
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name) if name in self.assigned:
+                return self._value(self.assigned[name])
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                parts = [self._value(left), self._value(right)]
+                return "".join(parts) if all(isinstance(part, str) for part in parts) else None
+            case ast.JoinedStr():
+                return self._formatted(node)
+            case ast.Dict():
+                return self._dictionary(node)
+            case ast.List(elts=elements) | ast.Tuple(elts=elements):
+                return [self._value(each) for each in elements]
+            case ast.Call():
+                return self._called(node)
 
         return None
 
@@ -346,26 +339,19 @@ def _applied(subject: str, method: str, arguments: list[Any]) -> str | None:
 
 def _expression_name(node: ast.expr) -> str:
     """Return a name for an expression in an f-string: a variable, an attribute, a string key."""
-    if isinstance(node, ast.Name):
-        return node.id
-
-    if isinstance(node, ast.Attribute):
-        return node.attr
-
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        return _expression_name(node.args[0])
-
-    if isinstance(node, ast.Constant):
-        return str(node.value)
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=value)) | ast.Constant(value=value):
+            return str(value)
+        case ast.Call(func=ast.Attribute(), args=[argument, *_]):
+            return _expression_name(argument)
 
     return "0"
 
 
 # --------------------------------------------------------------------------------------------------
-# A published file → a dialog: a chat transcript with its user turns, or a single prompt.
+# From a published file to a dialog: the user turns of a chat, or a single prompt.
 # --------------------------------------------------------------------------------------------------
 
 # Chats: the user's turns, with what belongs to the item made into slots
@@ -575,7 +561,7 @@ def factors_in(transcript: Transcript) -> tuple[Factor, ...]:
 
 
 def avoids_ties(transcript: Transcript) -> bool:
-    """Tell whether the words ask the judge to avoid equal scores."""
+    """Whether the words ask the judge to avoid equal scores."""
     return any(_AVOID_TIES.search(turn.prompt) for turn in transcript.turns)
 
 

@@ -6,29 +6,22 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
+from lmmscore.errors import counted, listed
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
-    LAYOUTS,
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    LayoutError,
-    PictureLayout,
     ending,
-    listed,
+    layout,
     methods_of,
     name_items,
     natural,
+    pictures_of,
     role_of,
-)
-
-LOOKS_LIKE = (
-    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), "
-    "optionally one folder per task"
 )
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
@@ -43,7 +36,7 @@ class _Group:
     """By role: pictures by id."""
 
     edits: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
-    """By id: pictures by method."""
+    """By method: pictures by id."""
 
     words: dict[str, set[str]] = field(default_factory=dict)
     """By role: the suffixes met, separator included."""
@@ -56,18 +49,13 @@ class _Group:
         """How many pictures have a place."""
         return sum(map(len, self.roles.values())) + sum(map(len, self.edits.values()))
 
-    @property
-    def methods(self) -> set[str]:
-        """The methods that have an edit here."""
-        return {method for edits in self.edits.values() for method in edits}
 
-    @property
-    def edit_paths(self) -> list[PurePosixPath]:
-        """The pictures of all methods."""
-        return [path for edits in self.edits.values() for path in edits.values()]
-
-
-def look(tree: FolderTree, _: Choices) -> Guess | None:
+@layout(
+    "suffixes",
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), optionally one folder per "
+    "task",
+)
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from names that begin with the name of a source."""
     groups = _groups(tree)
     if not groups:
@@ -76,7 +64,7 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     methods: set[str] = set()
     suffixes: set[str] = set()
     for group in groups.values():
-        methods |= group.methods
+        methods |= set(group.edits)
         suffixes |= group.words["source"]
 
     used = sum(group.used for group in groups.values())
@@ -85,18 +73,13 @@ def look(tree: FolderTree, _: Choices) -> Guess | None:
     named = f"{counted(ids, 'source')} named ID{min(suffixes)} with edits beside"
     in_order = sorted(methods, key=natural)
     by_whom = f"{counted(len(methods), 'method')} ({listed(in_order)})"
-    return Guess(0.5 + 0.4 * used / len(tree.images), f"{named}, by {by_whom}")
+    share = used / len(tree.images)
+    why = f"{named}, by {by_whom}"
+    return Guess(0.5 + 0.4 * share, why, lambda: _found(tree, choices, groups))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, groups: dict[PurePosixPath, _Group]) -> Found:
     """Read ids from the sources; what follows an id in a file name is the method."""
-    groups = _groups(tree)
-    if not groups:
-        raise LayoutError(
-            f"{tree.root}: no source with edits beside it; expected {LOOKS_LIKE}; "
-            f"seen: {tree.summary()}"
-        )
-
     items: list[FoundItem] = []
     leftover: list[PurePosixPath] = []
     for folder, group in groups.items():
@@ -128,7 +111,7 @@ def _groups(tree: FolderTree) -> dict[PurePosixPath, _Group]:
 
 
 def _sorted(paths: list[PurePosixPath]) -> _Group | None:
-    """Sort a folder's pictures by their names; None where no source can be told."""
+    """Sort a folder's pictures by their names; None if no source is recognised."""
     group = _Group()
     rest = [path for path in paths if not _takes_role(group, path)]
     if "source" not in group.roles:
@@ -148,14 +131,14 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
             continue
 
         name, group.separator, method = match
-        group.edits.setdefault(name, {})[method] = path
+        group.edits.setdefault(method, {})[name] = path
 
     _give_back_strangers(group)
     return group
 
 
 def _takes_role(group: _Group, path: PurePosixPath) -> bool:
-    """Sort in a picture whose name ends like a source or a reference; tell whether it does."""
+    """Add a picture whose name ends like a source or a reference; return whether it does."""
     # Two words first: ID_ground_truth is not the truth of ID_ground.
     for expression in (_TWO_WORDS, _ONE_WORD):
         match = expression.fullmatch(path.stem)
@@ -211,11 +194,10 @@ def _items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
     items = []
     for name in sorted(group.roles["source"], key=natural):
         item = FoundItem(task, name)
-        for role, paths in group.roles.items():
-            if name in paths:
-                item.images[role] = tree.real(paths[name])
+        for role, path in pictures_of(name, group.roles).items():
+            item.images[role] = tree.real(path)
 
-        for method, path in sorted(group.edits.get(name, {}).items()):
+        for method, path in sorted(pictures_of(name, group.edits).items()):
             item.edits[method] = tree.real(path)
 
         items.append(item)
@@ -237,9 +219,6 @@ def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str
         if paths:
             templates[role] = prefix + slot + min(words) + ending(paths)
 
-    edits = [path for group in groups for path in group.edit_paths]
+    edits = [path for group in groups for by_id in group.edits.values() for path in by_id.values()]
     templates["edit"] = prefix + slot + groups[0].separator + "{method}" + ending(edits)
     return templates
-
-
-LAYOUTS.register("suffixes")(PictureLayout("suffixes", LOOKS_LIKE, look, take))

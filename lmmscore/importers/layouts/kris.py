@@ -9,58 +9,59 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.errors import FileProblem, listed
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
-    edits_of,
     file_inside,
     folder_asked_for,
     in_natural_order,
     json_in,
-    listed,
+    layout,
     natural,
-)
-
-LOOKS_LIKE = (
-    "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg"
+    notes_on_gaps,
+    pictures_of,
 )
 
 Annotations = dict[str, dict[str, Any]]
 """The entries of one category by id."""
 
+Methods = dict[str, dict[tuple[str, str], Path]]
+"""Pictures by model, then by category and id."""
 
+
+@layout(
+    "kris",
+    "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from annotation files of KRIS-Bench's form."""
-    found = _annotations(tree, choices)
-    if not found:
-        return None
-
-    categories = listed((folder.name for folder in found), 4)
-    methods = listed(_methods(tree, found)) or "no folder"
-    return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
-
-
-def take(tree: FolderTree, choices: Choices) -> Found:
-    """Read the items of every category, their inputs, and the edits of every model."""
     annotations = _annotations(tree, choices)
     if not annotations:
-        raise tree.misfit(LOOKS_LIKE)
+        return None
 
     methods = _methods(tree, annotations)
+    categories = listed([folder.name for folder in annotations])
+    why = (
+        f"annotation.json of {categories}; edits by category in {listed([*methods]) or 'no folder'}"
+    )
+    return Guess(0.97, why, lambda: _found(tree, annotations, methods))
+
+
+def _found(tree: FolderTree, annotations: dict[Path, Annotations], methods: Methods) -> Found:
+    """Read the items of every category, their inputs, and the edits of every model."""
     items: list[FoundItem] = []
     for folder, entries in sorted(annotations.items()):
         for name in sorted(entries, key=natural):
             item = _item(folder, name, entries[name])
-            item.edits = edits_of(methods, (folder.name, name))
+            item.edits = pictures_of((folder.name, name), methods)
             items.append(item)
 
-    return Found(items, list(methods), tree.root, {}, _notes(items, methods))
+    notes = notes_on_gaps(items, "results/MODEL/CATEGORY/ID.jpg")
+    return Found(items, list(methods), tree.root, {}, notes)
 
 
 def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
@@ -117,12 +118,10 @@ def _entries(path: Path) -> Annotations:
     return data
 
 
-def _methods(
-    tree: FolderTree, annotations: dict[Path, Annotations]
-) -> dict[str, dict[tuple[str, str], Path]]:
-    """Return pictures by model, then by category and id: MODEL/CATEGORY/ID.jpg."""
+def _methods(tree: FolderTree, annotations: dict[Path, Annotations]) -> Methods:
+    """Return the pictures that lie as MODEL/CATEGORY/ID.jpg."""
     categories = {folder.name for folder in annotations}
-    methods: dict[str, dict[tuple[str, str], Path]] = {}
+    methods: Methods = {}
     for path in tree.images:
         real = tree.real(path)
         if len(path.parts) < 2 or path.parts[-2] not in categories or real.parent in annotations:
@@ -132,18 +131,3 @@ def _methods(
         methods.setdefault(model, {})[path.parts[-2], path.stem] = real
 
     return in_natural_order(methods)
-
-
-def _notes(items: list[FoundItem], methods: dict[str, Any]) -> list[str]:
-    notes = []
-    bare = [item.id for item in items if "source" not in item.images]
-    if bare:
-        notes.append(f"{counted(len(bare), 'item')} without an input: {listed(bare, 3)}")
-
-    if not methods:
-        notes.append("no edits yet; put them as results/MODEL/CATEGORY/ID.jpg")
-
-    return notes
-
-
-LAYOUTS.register("kris")(PictureLayout("kris", LOOKS_LIKE, look, take))

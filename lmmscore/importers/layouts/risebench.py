@@ -9,27 +9,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.errors import counted, listed
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
-    edits_of,
     file_inside,
     folder_asked_for,
     in_natural_order,
     largest_listing,
-    listed,
+    layout,
     natural,
-)
-
-LOOKS_LIKE = (
-    "data_total.json ([{index, category, instruction, image, reference …}]), the inputs it names, "
-    "MODEL/images/CATEGORY/INDEX.png (RISEBench outputs)"
+    notes_on_gaps,
+    pictures_of,
 )
 
 FIELDS = ("reference", "reference_txt", "reasoning_img", "reasoning_wo_ins", "subtask")
@@ -40,6 +34,11 @@ _KEYS = {"index", "category", "instruction", "image"}
 Entries = list[dict[str, Any]]
 
 
+@layout(
+    "risebench",
+    "data_total.json ([{index, category, instruction, image, reference …}]), the inputs it names, "
+    "MODEL/images/CATEGORY/INDEX.png (RISEBench outputs)",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON list of RISEBench's form."""
     listing = largest_listing(tree, choices, _entries)
@@ -47,27 +46,22 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         return None
 
     path, entries = listing
-    methods = listed(_methods(tree)) or "no folder"
     count = counted(len(entries), "entry", "entries")
-    return Guess(0.97, f"{path.name} has {count} of RISEBench's form; edits in {methods}")
+    methods = listed([*_methods(tree)]) or "no folder"
+    why = f"{path.name} has {count} of RISEBench's form; edits in {methods}"
+    return Guess(0.97, why, lambda: _found(tree, choices, path, entries))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, path: Path, entries: Entries) -> Found:
     """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
-    listing = largest_listing(tree, choices, _entries)
-    if listing is None:
-        raise tree.misfit(LOOKS_LIKE)
-
-    path, entries = listing
     inputs = folder_asked_for(tree, choices.source) if choices.source else path.parent
     methods = _methods(tree)
-
     items = [_item(entry, inputs) for entry in entries]
     items.sort(key=lambda item: natural(item.id))
     for item in items:
-        item.edits = edits_of(methods, (item.task, item.id))
+        item.edits = pictures_of((item.task, item.id), methods)
 
-    notes = _notes(items, inputs, methods)
+    notes = notes_on_gaps(items, "MODEL/images/CATEGORY/INDEX.png")
     return Found(items, list(methods), tree.root, {}, notes, [path])
 
 
@@ -111,21 +105,3 @@ def _methods(tree: FolderTree) -> dict[str, dict[tuple[str, str], Path]]:
         methods.setdefault(model, {})[path.parts[-2], path.stem] = tree.real(path)
 
     return in_natural_order(methods)
-
-
-def _notes(items: list[FoundItem], inputs: Path, methods: dict[str, Any]) -> list[str]:
-    notes = []
-    bare = [item.id for item in items if "source" not in item.images]
-    if bare:
-        count = counted(len(bare), "input")
-        notes.append(
-            f"{count} not found in {inputs}: {listed(bare, 3)}; name their folder with --source"
-        )
-
-    if not methods:
-        notes.append("no edits yet; put them as MODEL/images/CATEGORY/INDEX.png")
-
-    return notes
-
-
-LAYOUTS.register("risebench")(PictureLayout("risebench", LOOKS_LIKE, look, take))

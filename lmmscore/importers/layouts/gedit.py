@@ -10,25 +10,22 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from lmmscore.errors import counted
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.errors import listed
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
-    listed,
+    layout,
     methods_of,
     name_items,
     natural,
+    notes_on_gaps,
     role_of,
 )
-
-LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
 
 Key = tuple[str, str]
 """Task and key."""
@@ -51,6 +48,7 @@ class _Outputs:
     prefix: str = "fullset/"
 
 
+@layout("gedit", "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)")
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders fullset/TASK/en or fullset/TASK/cn."""
     outputs = _outputs(tree, choices)
@@ -59,15 +57,12 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
 
     methods = listed(sorted(outputs.methods))
     languages = " and ".join(sorted(outputs.edits))
-    return Guess(0.97, f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
+    why = f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks"
+    return Guess(0.97, why, lambda: _found(tree, choices, outputs))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(tree: FolderTree, choices: Choices, outputs: _Outputs) -> Found:
     """Read one language's items; sources from beside the edits or from a folder of their own."""
-    outputs = _outputs(tree, choices)
-    if not outputs.edits:
-        raise tree.misfit(LOOKS_LIKE)
-
     language = _language(outputs, choices)
     edits = outputs.edits[language]
     sources = outputs.sources.get(language, {})
@@ -84,7 +79,10 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     slot = name_items(items)
     methods = methods_of(items)
     templates = _templates(tree, items, outputs.prefix, slot)
-    notes = _notes(outputs, language, choices, [item for item in items if not item.images])
+    notes = [
+        *_notes(outputs, language, choices),
+        *notes_on_gaps(items, "METHOD/fullset/TASK/LANGUAGE/KEY.png"),
+    ]
     return Found(items, methods, tree.root, templates, notes)
 
 
@@ -109,7 +107,7 @@ def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
 def _place(
     found: _Outputs, method: str, path: PurePosixPath, tree: FolderTree, choices: Choices
 ) -> None:
-    """Sort in a picture as a source or as the edit of a method."""
+    """Add a picture as a source or as the edit of a method."""
     task, language = path.parts[-3], path.parts[-2]
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"
@@ -135,22 +133,15 @@ def _language(outputs: _Outputs, choices: Choices) -> str:
     return choices.language
 
 
-def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundItem]) -> list[str]:
-    notes = []
+def _notes(outputs: _Outputs, language: str, choices: Choices) -> list[str]:
     others = sorted(set(outputs.edits) - {language})
-    if others and choices.language is None:
-        notes.append(
-            f"took the instructions in {language}; --language {others[0]} takes the others, "
-            "as another benchmark"
-        )
+    if not others or choices.language is not None:
+        return []
 
-    if bare:
-        count = counted(len(bare), "item")
-        notes.append(
-            f"{count} without KEY_SRCIMG beside; name the folder of the sources with --source"
-        )
-
-    return notes
+    return [
+        f"took the instructions in {language}; --language {others[0]} takes the others, as another "
+        "benchmark"
+    ]
 
 
 def _templates(tree: FolderTree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:
@@ -173,6 +164,3 @@ def _templates(tree: FolderTree, items: list[FoundItem], prefix: str, slot: str)
         templates["source"] = f"{holder}/{tail}{suffix}"
 
     return templates
-
-
-LAYOUTS.register("gedit")(PictureLayout("gedit", LOOKS_LIKE, look, take))

@@ -14,8 +14,8 @@ import yaml
 
 from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem
-from lmmscore.images import SLOT, FolderListing
-from lmmscore.importers.pictures.layout import IMAGE_ROLES, Found, FoundItem
+from lmmscore.images import SLOT, PictureFiles
+from lmmscore.importers.layouts import IMAGE_ROLES, Found, FoundItem
 from lmmscore.tables import defuse
 
 
@@ -28,7 +28,7 @@ class Written:
     items: Path | None
     """The items file, new or the user's own; None where the items are in benchmark.yaml itself."""
 
-    outside_root: Path | None = None
+    outside_root: Path | None
     """Where the pictures are, if not inside the folder of benchmark.yaml."""
 
 
@@ -103,37 +103,27 @@ def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
 
 def _lead_to_the_same(found: Found) -> bool:
     """Whether the templates lead to exactly the pictures that were found, no more and no fewer."""
-    listing = FolderListing(found.root)
+    files = PictureFiles(found.root.resolve(), lambda *_: None)
+
+    def meant(template: str, row: dict[str, str]) -> Path | None:
+        name = files.file(template, row, "", absent_ok=True)
+        return None if name is None else found.root / name
+
     for item in found.items:
         row = {**item.fields, "id": item.id, "task": item.task}
         for role in IMAGE_ROLES:
             template = found.templates.get(role)
-            meant = _resolved(listing, found.root, template, row) if template else None
+            picture = meant(template, row) if template else None
             # A template that leads nowhere would be reported as a missing picture.
-            if meant != item.images.get(role) or (template and meant is None):
+            if picture != item.images.get(role) or (template and picture is None):
                 return False
 
-        edit = found.templates["edit"]
         for method in found.methods:
-            meant = _resolved(listing, found.root, edit, {**row, "method": method})
-            if meant != item.edits.get(method):
+            edit = meant(found.templates["edit"], {**row, "method": method})
+            if edit != item.edits.get(method):
                 return False
 
     return True
-
-
-def _resolved(
-    listing: FolderListing, root: Path, template: str, row: dict[str, str]
-) -> Path | None:
-    """Return the picture a template leads to, as the loader would find it; None without one."""
-    if any(name not in row for name in SLOT.findall(template)):
-        return None
-
-    name = SLOT.sub(lambda match: row[match[1]], template)
-    if not name.endswith(".*"):
-        return root / name if (root / name).is_file() else None
-
-    return next((root / path for path in listing.pictures(name[:-2])), None)
 
 
 # Files
@@ -181,7 +171,7 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
         rows.append(row)
 
     stem = "benchmark-items" if _foreign(out, "items") else "items"
-    # A quote before the text would be part of the instruction that the judge is told.
+    # A quote before the text would become part of the instruction.
     if any(defuse(value) != value for row in rows for value in row.values()):
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         return out.parent / f"{stem}.jsonl", "".join(lines)

@@ -1,14 +1,14 @@
-"""A single published prompt → a dialog of one turn that says exactly its words."""
+"""A single published prompt as a dialog of one turn that says exactly its words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lmmscore.conversation import escape
-from lmmscore.importers.dialogs.factors import (
+from lmmscore.importers.factors import (
     FactorData,
     answered_factors,
     factors_of_prompt,
@@ -100,14 +100,15 @@ class SlottedWords:
     placed: dict[str, str] = field(default_factory=dict)
     """What a placeholder for an image was found to stand for, by its name."""
 
-    expected: tuple[str, ...] = ()
+    expected: list[str] = field(default_factory=list)
     """The images that the words speak of, in the order in which nameless placeholders hold them."""
 
 
-def with_slots(text: str, answers: Mapping[str, str], pair: bool = False) -> SlottedWords:
+def with_slots(text: str, answers: Mapping[str, str], pair: bool) -> SlottedWords:
     """Return the words with slots. `answers` says what unknown placeholders are, by their name."""
     python = _is_format_string(text)
-    found = SlottedWords("", pair=pair, expected=_expected_images(text, answers, pair))
+    expected = typed_images(answers) or images_of(text)
+    found = SlottedWords("", pair=pair, expected=_with_both_edits(expected) if pair else expected)
     pieces: list[str] = []
     end = 0
     for match in _FORMS.finditer(text):
@@ -414,14 +415,12 @@ def typed_images(answers: Mapping[str, str]) -> list[str]:
     return [kind.strip() for kind in answers.get("show", "").split(",") if kind.strip()]
 
 
-def _expected_images(text: str, answers: Mapping[str, str], pair: bool) -> tuple[str, ...]:
-    """Return which images placeholders without a name stand for, in order."""
-    kinds = typed_images(answers) or images_of(text)
-    if pair:
-        kinds = [kind for kind in kinds if kind not in {"edit", "first", "second"}]
-        kinds += ["first", "second"]
+def _with_both_edits(kinds: list[str]) -> list[str]:
+    """Return the images of a pair: whatever else is shown, then its two edits."""
+    return [kind for kind in kinds if kind not in {"edit", *_SIDES_SHOWN}] + _SIDES_SHOWN
 
-    return tuple(kinds)
+
+_SIDES_SHOWN = ["first", "second"]
 
 
 def images_of(text: str) -> list[str]:
@@ -594,7 +593,7 @@ def mentioned_images(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# A single published prompt → a dialog of one turn that says exactly its words.
+# From the words of a prompt to a dialog of one turn.
 # --------------------------------------------------------------------------------------------------
 
 _SHOW_QUESTION = (
@@ -707,8 +706,7 @@ def _with_images(
     # What the user says, else what placeholders show, else what the words speak of.
     kinds = asked or slotted.images or images_of(text)
     if draft.covers == "pair":
-        kinds = [kind for kind in kinds if kind not in {"edit", "first", "second"}]
-        kinds += ["first", "second"]
+        kinds = _with_both_edits(kinds)
 
     if "edit" not in kinds and draft.covers == "edit":
         draft.questions["show"] = _SHOW_QUESTION
@@ -785,35 +783,32 @@ _SIDES = {
 
 def winner_form(text: str) -> dict[str, Any] | None:
     """Return how a prompt about two edits asks for the winner; None where it asks for scores."""
-    words = _winners(match[0] for match in _TOKEN.finditer(text))
-    if words:
-        return {"words": words}
+    for key, options in _options(text):
+        words = _winners(options)
+        if words:
+            return {**key, "words": words}
+
+    # Without a form of its own, the answer says in a sentence which is better.
+    asks = _COMPARES.search(text) and _ASKS_WHICH.search(text)
+    return {} if asks and not factors_of_prompt(text).factors else None
+
+
+def _options(text: str) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Yield what may be lists of possible answers, the surest first, with the key they stand at."""
+    yield {}, _TOKEN.findall(text)
 
     for found in _WINNER_KEY.finditer(text):
         value = _LEAD_IN.sub("", found["value"])
         # "Image 1/2" is short for "Image 1" or "Image 2".
         value = re.sub(r"\b(\w+)\s+(1|A)\s*/\s*(2|B)\b", r"\1 \2 | \1 \3", value)
         options = re.split(r"\s*(?:\||/|\bor\b|,)\s*", value.strip(" \"'“”<>[]`,"))
-        words = _winners(option.strip(" \"'“”‘’<>[]`,.") for option in options)
-        if words:
-            return {"key": found["key"], "words": words}
+        yield {"key": found["key"]}, [option.strip(" \"'“”‘’<>[]`,.") for option in options]
 
-    words = _winners(match[0] for match in _IS_BETTER.finditer(text))
-    if words:
-        return {"words": words}
+    yield {}, _IS_BETTER.findall(text)
 
-    if not _COMPARES.search(text):
-        return None
-
-    for choices in _CHOICES.finditer(text):
-        quoted = re.findall(r"[\"'“‘`*]([\w=> ]{1,20}?)[\"'”’`*]", choices[0])
-        words = _winners(quoted)
-        if words:
-            return {"words": words}
-
-    # Without a form of its own, the answer says in a sentence which is better.
-    asks = _ASKS_WHICH.search(text)
-    return {} if asks and not factors_of_prompt(text).factors else None
+    if _COMPARES.search(text):
+        for choices in _CHOICES.finditer(text):
+            yield {}, re.findall(r"[\"'“‘`*]([\w=> ]{1,20}?)[\"'”’`*]", choices[0])
 
 
 _IS_BETTER = re.compile(

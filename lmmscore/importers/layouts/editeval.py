@@ -14,21 +14,20 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import (
-    LAYOUTS,
+from lmmscore.errors import FileProblem, counted, listed
+from lmmscore.importers.layouts import (
     Choices,
     FolderTree,
     Found,
     FoundItem,
     Guess,
-    PictureLayout,
     ending,
     is_container,
-    listed,
+    layout,
     methods_of,
     name_items,
     natural,
+    notes_on_gaps,
     plain,
     role_of,
 )
@@ -42,10 +41,6 @@ TASKS = (
     "style_change",
     "texture_change",
     "action_change",
-)
-
-LOOKS_LIKE = (
-    f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)"
 )
 
 Key = tuple[str, str]
@@ -75,7 +70,7 @@ class _Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the table says of one picture."""
+    """A row of the prompts table."""
 
     source: str
     target: str
@@ -90,37 +85,38 @@ class _Prompts:
     by_key: dict[Key, Prompt]
 
 
+@layout(
+    "editeval",
+    f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders named after EditEval's tasks, with numbered pictures inside."""
     base = _base(tree, choices)
     pictures = _pictures(tree, base) if base is not None else None
-    if pictures is None or not pictures.sources:
+    if base is None or pictures is None or not pictures.sources:
         return None
 
     table = _prompts(tree, choices)
-    folders = listed(pictures.folders.values(), 7)
+    folders = listed([*pictures.folders.values()], len(TASKS))
     why = f"the folders {folders} are EditEval's tasks, with numbered sources"
     if table is not None:
         why += f"; {table.path.name} has their prompts"
 
-    return Guess(0.95 if table or len(pictures.folders) > 1 else 0.55, why)
+    sure = 0.95 if table or len(pictures.folders) > 1 else 0.55
+    return Guess(sure, why, lambda: _found(tree, base, pictures, table))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(
+    tree: FolderTree, base: PurePosixPath, pictures: _Pictures, table: _Prompts | None
+) -> Found:
     """Read the sources, the prompts and whatever edits there are."""
-    base = _base(tree, choices)
-    pictures = _pictures(tree, base) if base is not None else None
-    if base is None or pictures is None or not pictures.sources:
-        raise tree.misfit(LOOKS_LIKE)
-
-    table = _prompts(tree, choices)
     prompts = table.by_key if table else {}
     keys = sorted(pictures.sources, key=_natural_key)
     items = [_item(tree, key, pictures, prompts) for key in keys]
     name_items(items)
     methods = methods_of(items)
     templates = _templates(base, pictures, methods)
-    notes = _notes(pictures, table, methods)
+    notes = [*_notes(pictures, table), *notes_on_gaps(items, "TASK/N_METHOD.png")]
     return Found(items, methods, tree.root, templates, notes, [table.path] if table else [])
 
 
@@ -174,7 +170,7 @@ def _pictures(tree: FolderTree, base: PurePosixPath) -> _Pictures:
 def _place(
     found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: int, task: str
 ) -> None:
-    """Sort in a picture by its path, which reads ABOVE/TASK/…BELOW with the task at `depth`."""
+    """Add a picture by its path, which reads ABOVE/TASK/…BELOW with the task at `depth`."""
     above, below = path.parts[:depth], path.parts[depth + 1 :]
     match = _NUMBERED.fullmatch(path.stem)
     if match is None or len(below) > 2:
@@ -242,7 +238,7 @@ def _templates(base: PurePosixPath, pictures: _Pictures, methods: list[str]) -> 
     return {"source": source, "edit": edit}
 
 
-def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> list[str]:
+def _notes(pictures: _Pictures, table: _Prompts | None) -> list[str]:
     notes = []
     if table is None:
         notes.append("no prompts table found; give it with --instructions FILE (.xlsx or .csv)")
@@ -251,14 +247,11 @@ def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> l
     lost = ["/".join(key) for key in prompts if key not in pictures.sources]
     if lost:
         count = counted(len(lost), "prompt")
-        notes.append(f"{count} without a picture ignored: {listed(lost, 4)}")
+        notes.append(f"{count} without a picture ignored: {listed(lost)}")
 
     strays = ["/".join(key) for key in pictures.edits if key not in pictures.sources]
     if strays:
-        notes.append(f"edits without a source ignored: {listed(strays, 4)}")
-
-    if not methods:
-        notes.append("no edits yet; put them next to the sources as TASK/N_METHOD.png")
+        notes.append(f"edits without a source ignored: {listed(strays)}")
 
     return notes
 
@@ -395,6 +388,3 @@ class _Sheet:
 
 def _is_heading(instruction: str) -> bool:
     return len(instruction) < 30 and "instruct" in plain(instruction)
-
-
-LAYOUTS.register("editeval")(PictureLayout("editeval", LOOKS_LIKE, look, take))

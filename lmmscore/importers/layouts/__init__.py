@@ -1,4 +1,8 @@
-"""Layouts: what one finds in a folder of pictures, the registry of all, and what they share."""
+"""Layouts: folders of pictures as people keep them, each way of arranging them in its own module.
+
+Here is what the layouts have in common: a folder read once, the registry, the choice of a layout,
+and instructions from tables beside the pictures.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, counted, listed, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
 from lmmscore.tables import text_row, text_rows
@@ -185,7 +189,7 @@ def role_names(role: str) -> str:
 
 DEFAULT_TASK = "all"
 
-IMAGE_ROLES = ("source", "reference", "marked")
+IMAGE_ROLES = tuple(_ROLES)
 """The kinds of picture that folders and columns are recognised as, besides edits."""
 
 ENOUGH = 0.5
@@ -271,30 +275,42 @@ class Guess:
 
     sure: float
     why: str
+    read: Callable[[], Found]
+    """Reads the folder by the layout."""
+
+
+Look = Callable[[FolderTree, Choices], Guess | None]
+"""Checks whether a folder is laid out in a certain way; None if there is no sign of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureLayout:
-    """A way to arrange pictures in folders: how to recognise it and how to read it."""
+    """A way to arrange pictures in folders."""
 
     name: str
     looks_like: str
     """What is expected, in one line; error messages and the documentation show it."""
 
-    look: Callable[[FolderTree, Choices], Guess | None]
-    take: Callable[[FolderTree, Choices], Found]
+    look: Look
 
 
-_PACKAGE = "lmmscore.importers.pictures.layouts"
+LAYOUTS: Registry[PictureLayout] = Registry("layout", __name__)
+"""Each module of this package registers the layout that is named like it."""
 
-LAYOUTS: Registry[PictureLayout] = Registry("layout", _PACKAGE)
-"""Each file in layouts/ registers the layout that is named like it."""
+
+def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
+    """Register a layout: `@layout("folders", "METHOD/ID.png")` above what looks for it."""
+
+    def add(look: Look) -> Look:
+        LAYOUTS.register(name)(PictureLayout(name, looks_like, look))
+        return look
+
+    return add
 
 
 def layout_names() -> list[str]:
     """Return the names of all layouts without importing any of them."""
-    folder = Path(__file__).with_name("layouts")
-    return sorted(module.name for module in pkgutil.iter_modules([str(folder)]))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def all_layouts() -> dict[str, PictureLayout]:
@@ -307,15 +323,18 @@ def choose(
 ) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
     if name is not None:
-        layout = LAYOUTS.get(name)
-        return layout, layout.look(tree, choices) or Guess(0.0, "as you said")
+        named = LAYOUTS.get(name)
+        guess = named.look(tree, choices)
+        if guess is None:
+            raise tree.misfit(named.looks_like)
+        return named, guess
 
     layouts = all_layouts()
     guesses: list[tuple[Guess, PictureLayout]] = []
-    for layout in layouts.values():
-        guess = layout.look(tree, choices)
+    for each in layouts.values():
+        guess = each.look(tree, choices)
         if guess is not None:
-            guesses.append((guess, layout))
+            guesses.append((guess, each))
 
     guesses.sort(key=lambda pair: -pair[0].sure)
 
@@ -324,11 +343,11 @@ def choose(
 
     # A benchmark made by the wrong layout looks plausible, so nothing is taken by chance.
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
-        fits = "\n".join(f"  --layout {layout.name}: {guess.why}" for guess, layout in guesses[:3])
+        fits = "\n".join(f"  --layout {each.name}: {guess.why}" for guess, each in guesses[:3])
         raise LayoutError(f"{tree.root}: several layouts fit equally; choose one:\n{fits}")
 
-    guess, layout = guesses[0]
-    return layout, guess
+    surest, fitting = guesses[0]
+    return fitting, surest
 
 
 def _nothing_fits(
@@ -339,14 +358,14 @@ def _nothing_fits(
     """Return what was seen in a folder, what came nearest, and every layout there is."""
     lines = [f"{tree.root}: no known layout; seen: {tree.summary()}"]
     if guesses:
-        guess, layout = guesses[0]
+        guess, nearest_layout = guesses[0]
         lines.append(
-            f"nearest is --layout {layout.name}: {guess.why}; "
+            f"nearest is --layout {nearest_layout.name}: {guess.why}; "
             "name the folder of sources with --source FOLDER"
         )
 
     lines.append("expected one of:")
-    lines += [f"  --layout {layout.name}: {layout.looks_like}" for layout in layouts.values()]
+    lines += [f"  --layout {each.name}: {each.looks_like}" for each in layouts.values()]
     return "\n".join(lines)
 
 
@@ -358,14 +377,10 @@ Value = TypeVar("Value")
 
 def natural(text: str) -> list[tuple[int, int, str]]:
     """Return a sort key by which 2 comes before 10."""
-    key = []
-    for part in re.findall(r"\d+|\D+", text):
-        if part.isascii() and part.isdigit():
-            key.append((0, int(part), part))
-        else:
-            key.append((1, 0, part))
-
-    return key
+    return [
+        (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.findall(r"\d+|\D+", text)
+    ]
 
 
 def name_items(items: Sequence[FoundItem]) -> str:
@@ -392,9 +407,9 @@ def methods_of(items: Iterable[FoundItem]) -> list[str]:
     return sorted({method for item in items for method in item.edits}, key=natural)
 
 
-def edits_of(methods: Mapping[str, Mapping[Key, Path]], key: Key) -> dict[str, Path]:
-    """Return the edits of one item from the pictures of each method, by what names an item."""
-    return {name: pictures[key] for name, pictures in methods.items() if key in pictures}
+def pictures_of(key: Key, by_name: Mapping[str, Mapping[Key, Value]]) -> dict[str, Value]:
+    """Return the pictures of one item by role or method, from those of all items."""
+    return {name: pictures[key] for name, pictures in by_name.items() if key in pictures}
 
 
 def in_natural_order(methods: Mapping[str, Value]) -> dict[str, Value]:
@@ -408,19 +423,24 @@ def ending(paths: Iterable[Path | PurePosixPath]) -> str:
     return suffixes.pop() if len(suffixes) == 1 else ".*"
 
 
-def listed(names: Iterable[object], most: int = 6) -> str:
-    """Return names as `a, b, c …`."""
-    words = [str(name) for name in names]
-    if len(words) <= most:
-        return ", ".join(words)
+def notes_on_gaps(items: Sequence[FoundItem], edits_as: str) -> list[str]:
+    """Return notes on items without a source, and on how to add edits where there are none."""
+    notes = []
+    bare = [item.id for item in items if "source" not in item.images]
+    if bare:
+        sources = f"{counted(len(bare), 'source')} not found: {listed(bare)}"
+        notes.append(f"{sources}; name the folder they are in with --source FOLDER")
 
-    return f"{', '.join(words[:most])} … ({len(words)} in all)"
+    if not any(item.edits for item in items):
+        notes.append(f"no edits yet; put them as {edits_as}")
+
+    return notes
 
 
 def file_inside(folder: Path, name: object) -> Path | None:
     """Return the file a data set names in a folder; None where it is absent or leads outside.
 
-    Whoever wrote the data set chose the name: an absolute path, `..` or a link may lead to a
+    The authors of the data set chose the name: an absolute path, `..` or a link may lead to a
     private file, which would then be sent to the judge.
     """
     text = str(name or "").strip()
@@ -507,9 +527,9 @@ COLUMN_NAMES: dict[str, Sequence[str]] = {
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".xlsx")
 
 
-def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
+def read(tree: FolderTree, choices: Choices, guess: Guess) -> Found:
     """Return what a layout finds, with instructions from wherever they can be had."""
-    found = layout.take(tree, choices)
+    found = guess.read()
     if tree.unusable:
         names = ", ".join(tree.unusable[:3])
         found.notes.append(f"ignored files whose names are not text: {names}")
@@ -600,7 +620,7 @@ def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Ro
         replaced.add("task")
         others = {str(row["task"]) for row in rows if row.get("task")} - {choices.task}
         if others:
-            notes.append(f"--task {choices.task} replaces {listed(sorted(others))}")
+            notes.append(f"--task {choices.task} replaces {', '.join(sorted(others))}")
 
     return [{key: row[key] for key in row if key not in replaced} for row in rows]
 
@@ -613,7 +633,7 @@ def plain(name: str) -> str:
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
-def find_column(columns: Iterable[str], what: str, choices: Choices, where: str = "") -> str | None:
+def find_column(columns: Iterable[str], what: str, choices: Choices, where: str) -> str | None:
     """Return the column that holds `what`: the one asked for, else the likeliest by name."""
     columns = list(columns)
     asked = choices.columns.get(what)

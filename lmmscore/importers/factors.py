@@ -149,7 +149,7 @@ def _is_band(each: tuple[str, str], found: set[tuple[str, str]]) -> bool:
 
 
 def _is_scale(low: str, high: str) -> bool:
-    return float(low) < float(high) <= 100 and float(low) in {0.0, 1.0, -1.0}
+    return float(low) < float(high) <= 100 and float(low) in {0.0, 1.0}
 
 
 def _by_levels(text: str, ranges: set[tuple[str, str]]) -> Any:
@@ -369,7 +369,7 @@ class _Node:
     """A key of the JSON a prompt shows, with its value as written or its own keys."""
 
     key: str
-    value: str = ""
+    value: str
     children: list[_Node] = field(default_factory=list)
 
 
@@ -513,7 +513,7 @@ _SCORE_LINE = re.compile(
 
 
 def _is_score(node: _Node) -> bool:
-    """Tell whether a key of the answer takes a score rather than text."""
+    """Whether a key of the answer takes a score rather than text."""
     if _word_scale(node.value) is not None:
         return True
 

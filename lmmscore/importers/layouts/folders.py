@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import NoReturn
 
-from lmmscore.errors import counted, nearest
-from lmmscore.importers.pictures.layout import (
+from lmmscore.errors import counted, listed, nearest
+from lmmscore.importers.layouts import (
     DEFAULT_TASK,
-    LAYOUTS,
     PLAIN_NAMES,
     Choices,
     FolderTree,
@@ -17,39 +17,44 @@ from lmmscore.importers.pictures.layout import (
     FoundItem,
     Guess,
     LayoutError,
-    PictureLayout,
     ending,
     is_container,
-    listed,
+    layout,
     name_items,
     natural,
+    pictures_of,
     role_names,
     role_of,
 )
 
-LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each"
-
-Keyed = dict[str, PurePosixPath]
+Keyed = dict[str, Path]
 """Pictures by their name inside a folder, without file type."""
+
+Images = dict[PurePosixPath, Path]
+"""Pictures by their paths below the folder that is looked at."""
 
 
 @dataclass(slots=True)
 class _Arrangement:
     """Which folder is what."""
 
-    roles: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
-    """By role: the folder (`""` for the top) and its pictures."""
+    roles: dict[str, Keyed] = field(default_factory=dict)
+    methods: dict[str, Keyed] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    """By role or method: its folder, `""` for the top."""
 
-    methods: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     @property
     def used(self) -> int:
         """How many pictures have a place."""
-        placed = [*self.roles.values(), *self.methods.values()]
-        return sum(len(keyed) for _, keyed in placed)
+        return sum(map(len, [*self.roles.values(), *self.methods.values()]))
 
 
+@layout(
+    "folders",
+    "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each",
+)
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the names that the folders share."""
     task_first, parts = _arrangements(tree, choices)
@@ -59,24 +64,23 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
         if not shared:
             return None
 
-        return Guess(0.3, f"{listed(shared)} share file names, but none is named like a source")
+        why = f"{listed(shared)} share file names, but none is named like a source"
+        return Guess(0.3, why, lambda: _no_sources(tree))
 
-    sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
+    sources = {part.folders["source"] or "the files at the top" for part in parts.values()}
     used = sum(part.used for part in parts.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
     folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
-    why = f"{folders} repeat file names of {listed(sources)}{where}"
-    return Guess(0.5 + 0.4 * used / len(tree.images), why)
+    why = f"{folders} repeat file names of {listed(sorted(sources))}{where}"
+    share = used / len(tree.images)
+    return Guess(0.5 + 0.4 * share, why, lambda: _found(tree, choices, task_first, parts))
 
 
-def take(tree: FolderTree, choices: Choices) -> Found:
+def _found(
+    tree: FolderTree, choices: Choices, task_first: bool, parts: dict[str, _Arrangement]
+) -> Found:
     """Read the items from the sources and the methods from the folders."""
-    task_first, parts = _arrangements(tree, choices)
-    parts = {task: part for task, part in parts.items() if part.methods}
-    if not parts:
-        raise _no_sources(tree)
-
-    if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
+    if choices.source and all(part.folders["source"] != choices.source for part in parts.values()):
         hint = nearest(choices.source, tree.tops)
         raise LayoutError(
             f"{tree.root}: no folder {choices.source} with sources{hint}; see --source"
@@ -86,8 +90,8 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     items: list[FoundItem] = []
     notes: list[str] = []
     for task, part in parts.items():
-        items += _items(tree, part, task if task_first else None, fallback)
-        notes += part.left_out
+        items += _items(part, task if task_first else None, fallback)
+        notes += [f"{task}: {note}" if task else note for note in part.left_out]
 
     # Folders inside the method's are tasks: METHOD/TASK/ID.png.
     nested = not task_first and any(item.task != fallback for item in items)
@@ -106,63 +110,48 @@ def _methods(parts: Iterable[_Arrangement]) -> list[str]:
 def _arrangements(tree: FolderTree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
     """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
     # Tasks as outer folders are tried only where the whole makes no sense.
-    whole = _arrange(tree.images, choices)
+    whole = _arrange({path: tree.real(path) for path in tree.images}, choices)
     if whole is not None:
         return False, {"": whole}
 
     parts: dict[str, _Arrangement] = {}
     for top in tree.tops:
-        inside = [PurePosixPath(*path.parts[1:]) for path in tree.under(top)]
+        inside = {PurePosixPath(*path.parts[1:]): tree.real(path) for path in tree.under(top)}
         part = _arrange(inside, choices, loose_sources=False)
         if part is not None and part.methods:
-            parts[top] = _moved(part, top)
+            parts[top] = part
 
     return True, parts
 
 
-def _moved(part: _Arrangement, top: str) -> _Arrangement:
-    """Return the arrangement with every path below a top folder."""
-
-    def moved(keyed: Keyed) -> Keyed:
-        return {key: PurePosixPath(top) / path for key, path in keyed.items()}
-
-    roles = {role: (folder, moved(keyed)) for role, (folder, keyed) in part.roles.items()}
-    methods = {name: (folder, moved(keyed)) for name, (folder, keyed) in part.methods.items()}
-    return _Arrangement(roles, methods, [f"{top}: {note}" for note in part.left_out])
-
-
-def _arrange(
-    images: Iterable[PurePosixPath], choices: Choices, loose_sources: bool = True
-) -> _Arrangement | None:
-    """Return which folder is what, or None where the sources cannot be told."""
-    images = list(images)
+def _arrange(images: Images, choices: Choices, loose_sources: bool = True) -> _Arrangement | None:
+    """Return which folder is what, or None if the sources are not recognised."""
     containers = _containers(images)
     folders = _pictures_by_folder(images, containers)
-
     found = _Arrangement()
-    for folder, keyed in folders.items():
+    for folder in folders:
         role = "source" if folder == choices.source else role_of(PurePosixPath(folder).name)
-        if role and (role not in found.roles or folder == choices.source):
-            found.roles[role] = (folder, keyed)
+        if role and (role not in found.folders or folder == choices.source):
+            found.folders[role] = folder
 
-    # Pictures at the top are sources only if no folder is named like one.
-    if "source" not in found.roles and loose_sources:
-        loose = {path.stem: path for path in images if len(path.parts) == 1}
-        if loose:
-            found.roles["source"] = ("", loose)
-
-    if "source" not in found.roles:
+    if "source" not in found.folders:
+        # Pictures at the top are sources only if no folder is named like one.
+        loose = {path.stem: real for path, real in images.items() if len(path.parts) == 1}
         plain = [folder for folder in folders if folder.lower() in PLAIN_NAMES]
-        if len(plain) != 1 or len(folders) < 2:
+        if loose and loose_sources:
+            found.folders["source"] = ""
+            folders[""] = loose
+        elif len(plain) == 1 and len(folders) > 1:
+            found.folders["source"] = plain[0]
+        else:
             return None
 
-        found.roles["source"] = (plain[0], folders[plain[0]])
-
+    found.roles = {role: folders[folder] for role, folder in found.folders.items()}
     _sort_methods(found, folders, containers)
     return found
 
 
-def _containers(images: list[PurePosixPath]) -> list[str]:
+def _containers(images: Images) -> list[str]:
     """Return the top folders such as `outputs/` that hold nothing but folders."""
     depths: dict[str, int] = {}
     for path in images:
@@ -173,23 +162,23 @@ def _containers(images: list[PurePosixPath]) -> list[str]:
     return [top for top, depth in depths.items() if depth > 2 and is_container(top)]
 
 
-def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> dict[str, Keyed]:
+def _pictures_by_folder(images: Images, containers: list[str]) -> dict[str, Keyed]:
     """Return the pictures of each folder at the top, or in a container, by name."""
     folders: dict[str, Keyed] = {}
-    for path in images:
+    for path, real in images.items():
         depth = 2 if path.parts[0] in containers else 1
         if len(path.parts) > depth:
             folder = "/".join(path.parts[:depth])
             key = "/".join(path.with_suffix("").parts[depth:])
-            folders.setdefault(folder, {})[key] = path
+            folders.setdefault(folder, {})[key] = real
 
     return folders
 
 
 def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: list[str]) -> None:
     """Take the folders that share names with the sources for methods; note the others."""
-    known = set(found.roles["source"][1])
-    taken = {folder for folder, _ in found.roles.values()}
+    known = set(found.roles["source"])
+    taken = set(found.folders.values())
     for folder, keyed in folders.items():
         if folder in taken:
             continue
@@ -204,25 +193,18 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
         if why:
             found.left_out.append(f"ignored {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
-            found.methods[name] = (folder, keyed)
+            found.methods[name] = keyed
+            found.folders[name] = folder
 
 
-def _items(
-    tree: FolderTree, part: _Arrangement, task: str | None, fallback: str
-) -> list[FoundItem]:
+def _items(part: _Arrangement, task: str | None, fallback: str) -> list[FoundItem]:
     """Return an item for each source; `task` where the folders at the top are tasks."""
     items = []
-    for key in sorted(part.roles["source"][1], key=natural):
+    for key in sorted(part.roles["source"], key=natural):
         inner, _, number = key.rpartition("/")
         item = FoundItem(task or inner or fallback, key if task else number)
-        for role, (_, keyed) in part.roles.items():
-            if key in keyed:
-                item.images[role] = tree.real(keyed[key])
-
-        for method, (_, keyed) in part.methods.items():
-            if key in keyed:
-                item.edits[method] = tree.real(keyed[key])
-
+        item.images = pictures_of(key, part.roles)
+        item.edits = pictures_of(key, part.methods)
         items.append(item)
 
     return items
@@ -230,24 +212,17 @@ def _items(
 
 def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, str]:
     """Return templates as the first task suggests; the writer checks that they fit the others."""
+    first = parts[0]
     templates = {}
-    for role, (folder, _) in parts[0].roles.items():
-        paths: list[PurePosixPath] = []
-        for part in parts:
-            if role in part.roles:
-                paths += part.roles[role][1].values()
-
+    for role in first.roles:
+        folder = first.folders[role]
         above = f"{folder}/" if folder else ""
+        paths = [path for part in parts for path in part.roles.get(role, {}).values()]
         templates[role] = prefix + above + inner + ending(paths)
 
-    edits: list[PurePosixPath] = []
-    for part in parts:
-        for _, keyed in part.methods.values():
-            edits += keyed.values()
-
-    folder = next(iter(parts[0].methods.values()))[0]
-    container = folder.rpartition("/")[0]
+    container = first.folders[next(iter(first.methods))].rpartition("/")[0]
     above = f"{container}/" if container else ""
+    edits = [path for part in parts for keyed in part.methods.values() for path in keyed.values()]
     templates["edit"] = prefix + above + "{method}/" + inner + ending(edits)
     return templates
 
@@ -256,12 +231,12 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
     """Return a note for each method with edits that have no source."""
     notes = []
     for part in parts:
-        known = set(part.roles["source"][1])
-        for method, (_, keyed) in part.methods.items():
+        known = set(part.roles["source"])
+        for method, keyed in part.methods.items():
             lost = sorted(set(keyed) - known)
             if lost:
                 says = f"{method}: {counted(len(lost), 'picture')} without a source ignored"
-                notes.append(f"{says}: {listed(lost, 3)}")
+                notes.append(f"{says}: {listed(lost)}")
 
     return notes
 
@@ -275,12 +250,10 @@ def _shared_without_source(tree: FolderTree) -> list[str]:
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 
-def _no_sources(tree: FolderTree) -> LayoutError:
+def _no_sources(tree: FolderTree) -> NoReturn:
+    """Refuse a folder in which no sources are recognised."""
     seen = listed(tree.tops) or "no folders"
-    return LayoutError(
+    raise LayoutError(
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
         "or say which it is with --source FOLDER"
     )
-
-
-LAYOUTS.register("folders")(PictureLayout("folders", LOOKS_LIKE, look, take))

@@ -1,1 +1,0 @@
-"""Published prompts, transcripts and whole protocols, turned into dialogs that play their words."""

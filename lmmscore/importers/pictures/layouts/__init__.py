@@ -1,1 +1,0 @@
-"""One file per layout. A layout's name is the name of its file."""
