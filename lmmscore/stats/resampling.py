@@ -541,22 +541,24 @@ def sign_flip_p(
 
     Were two methods alike, swapping their names on an item would change nothing but the sign of its
     difference. `strata` is the task of each item where the mean is over tasks. NaN is a missing
-    score, and a pair is tested on the items both have. Every pattern is tried for up to EXACT_UP_TO
-    items; otherwise
-    `draws`, and the data themselves count as one. NaN for a pair without an item in common.
+    score, and a pair is tested on the items both have. Up to EXACT_UP_TO items every pattern is
+    tried; above, `draws` random ones and the data themselves. NaN for a pair without an item in
+    common.
     """
     known = np.isfinite(values)
     first = np.array([a for a, _ in pairs], dtype=np.int64)
     second = np.array([b for _, b in pairs], dtype=np.int64)
+    # Methods with the same items need no column of their own: a difference of sums is enough.
     alike = np.array([np.array_equal(known[:, a], known[:, b]) for a, b in pairs], dtype=bool)
-    table, step = _on_grid(_weighed(values, strata))
-    # Pairs that have the same items need no column of their own: a difference of sums is enough.
-    gaps = _weighed(values[:, first[~alike]] - values[:, second[~alike]], strata) * step
-    gaps = gaps.astype(table.dtype)
+    gaps = values[:, first[~alike]] - values[:, second[~alike]]
+    # One grid for both: weights, and so steps, of a gap may differ from those of its methods.
+    table, step = _on_grid(np.hstack([_weighed(values, strata), _weighed(gaps, strata)]))
+    own = slice(values.shape[1], None)
 
+    totals = table.sum(axis=0)
     observed = np.empty(len(pairs))
-    observed[alike] = table.sum(axis=0)[first[alike]] - table.sum(axis=0)[second[alike]]
-    observed[~alike] = gaps.sum(axis=0)
+    observed[alike] = totals[first[alike]] - totals[second[alike]]
+    observed[~alike] = totals[own]
     bar = np.abs(observed) - SAME * step
 
     exact = len(values) <= EXACT_UP_TO
@@ -566,9 +568,7 @@ def sign_flip_p(
         for signs in _sign_blocks(len(values), draws, len(pairs), table.dtype, rng):
             sums = signs @ table
             reached[alike] += _reached(sums, first[alike], second[alike], bar[alike])
-            if len(gaps.T):
-                reached[~alike] += (np.abs(signs @ gaps) >= bar[~alike]).sum(axis=0)
-
+            reached[~alike] += (np.abs(sums[:, own]) >= bar[~alike]).sum(axis=0)
             total += len(signs)
 
     p = reached / total if exact else (reached + 1) / (total + 1)
@@ -586,12 +586,13 @@ def _weighed(values: Floats, strata: Ints | None) -> Floats:
 def _on_grid(values: Floats) -> tuple[Numbers, float]:
     """Return values as whole multiples of a decimal step, in single precision, if that is exact.
 
-    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
+    Whole numbers below 2**24 add up exactly there at half the cost, and below 2**23 so do the
+    differences of two sums; other values stay as they are.
     """
     for grid in (1.0, 10.0, 100.0):
         whole = np.rint(values * grid)
         if np.abs(whole - values * grid).max(initial=0.0) < SAME:
-            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
+            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 23:
                 return whole.astype(np.float32), grid
             return values, 1.0
 
