@@ -816,9 +816,8 @@ def _agreement(
     y = both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))
 
-    # Over every task that is compared: the last table of a board may be that of one task alone.
-    means = [edits[k].groupby(level="method", sort=False).mean() for k in (a, b)]
-    methods = pd.concat(means, axis=1, join="inner", keys=["a", "b"])
+    # Over the same edits: what one run lacks would move its means, and no judge disagreed there.
+    methods = both.groupby(level="method", sort=False).mean()
     rho, tau = correlations(list(methods["a"]), list(methods["b"]))
     return RunAgreement(
         factor=factor,
