@@ -82,7 +82,8 @@ def power_of(
 ) -> Power:
     """Return how many items would show a difference of two methods with the wanted power."""
     gaps, item, methods = _gaps(scores, first, second, task, factor)
-    means = np.bincount(item, weights=gaps) / np.bincount(item)
+    repeats = np.bincount(item)
+    means = np.bincount(item, weights=gaps) / repeats
     n, effect = len(means), float(means.mean())
     pairs = methods * (methods - 1) // 2
     step = alpha / pairs
@@ -92,7 +93,7 @@ def power_of(
     within = parts[0] if parts and n > 1 else None
     over_items = None
     if total is not None and within is not None:
-        over_items = max(0.0, total - within * n / len(gaps))
+        over_items = max(0.0, total - within * float(np.mean(1 / repeats)))
 
     found = Power(
         first=first,

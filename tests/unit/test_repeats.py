@@ -115,6 +115,15 @@ def test_more_repeats_help_where_repeats_are_the_noise() -> None:
     assert any("repeats of these items would not do" in text for text in hopeless.statements)
 
 
+def test_the_spread_over_items_allows_for_unequal_repeats() -> None:
+    """Half of the items judged once and half six times: the spread over items is found again."""
+    scores = noisy(800, 6, item_std=1.0, repeat_std=2.0, gap=0.5, seed=3)
+    once = scores["item"].astype(int) % 2 == 0
+    found = asked(scores[~once | (scores["repeat"] == 1)])
+    assert found.item_std == pytest.approx(1, rel=0.12)
+    assert found.repeat_std == pytest.approx(2, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
