@@ -204,8 +204,7 @@ def position_bias(first_won: Sequence[int]) -> PositionBias:
 
 def binomial_p(successes: int, trials: int) -> float:
     """Return the exact two-sided p of an even chance."""
-    from scipy.special import bdtr
+    from scipy.special import bdtrc
 
     far = max(successes, trials - successes)
-    upper = 1 - float(bdtr(far - 1, trials, 0.5))
-    return min(1.0, 2 * upper)
+    return min(1.0, 2 * float(bdtrc(far - 1, trials, 0.5)))
