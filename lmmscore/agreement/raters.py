@@ -42,6 +42,7 @@ from lmmscore.stats.resampling import (
     Ints,
     ItemGroups,
     benjamini_yekutieli,
+    fisher_z,
     item_groups,
     jackknife_error,
     mean_known,
@@ -292,7 +293,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
         headline.factor,
         ITEM,
         "spearman_corrected",
-        min(value, 1.0) if not math.isnan(value) else value,
+        float(np.clip(value, -1.0, 1.0)),
         headline.n,
         "edits",
         averaging="pooled",
@@ -320,7 +321,7 @@ def two_way_interval(
     of = resampling.spearman_of_counts(
         paired.judge, paired.people, groups.of_item[paired.item], groups.number
     )
-    by_item = np.arctanh(np.clip(groups.replicates(of), -1 + 1e-7, 1 - 1e-7))
+    by_item = fisher_z(groups.replicates(of))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]
     for rater in range(raters):
@@ -328,10 +329,13 @@ def two_way_interval(
         rho = correlation.spearman(
             both["judge"].to_numpy(dtype=float), both["people"].to_numpy(dtype=float)
         )
-        by_rater.append(math.atanh(max(-1 + 1e-7, min(1 - 1e-7, rho))))
+        by_rater.append(rho)
+
+    if np.isnan(by_rater).any():
+        return Interval(value, why="it is undefined without some of the raters")
 
     items_variance = jackknife_error(by_item[~np.isnan(by_item)]) ** 2
-    raters_variance = jackknife_error(np.array(by_rater)) ** 2
+    raters_variance = jackknife_error(fisher_z(np.array(by_rater))) ** 2
     total = items_variance + raters_variance
     if not total > 0:
         return Interval(value, why="leaving items or raters out changes nothing")
@@ -472,14 +476,15 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
     """Return the variance components of ratings, with what one more item or rater would bring."""
     ratings = rated.ratings
     within = reliability.within_between(ratings.value, ratings.edit)
-    grid = Paired(rated.edits.assign(task="", judge=0.0), {}, rated.edits).grid("people")
-    residual, raters = (None, 1.0) if within is None else (within[0], within[2])
+    residual = within[0] if within else None
     levels = reliability.rater_variance(ratings)
     if levels is not None:
         # All rated everything: a rater's own level moves all methods alike.
         residual = levels[1]
 
-    found = reliability.components(grid, residual, raters)
+    edits = rated.edits.assign(task="", judge=0.0, ratings=np.bincount(ratings.edit))
+    paired = Paired(edits, {}, rated.edits)
+    found = reliability.components(paired.grid("people"), residual, paired.grid("ratings"))
     if found is None:
         return None
 

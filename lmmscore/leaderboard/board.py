@@ -939,11 +939,17 @@ def common_note(items: int, methods: int) -> str:
 
 
 def table_notes(
-    rows: Sequence[BoardRow], items: int, tests: Differences | None, skewed: Sequence[str] = ()
+    rows: Sequence[BoardRow],
+    items: int,
+    tests: Differences | None,
+    *,
+    skewed: Sequence[str],
+    alone: Sequence[str],
 ) -> list[str]:
     """Return what a reader must know about thin data, in plain words.
 
-    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself.
+    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself,
+    `alone` those with a single score in some category, where the mean is over categories.
     """
     ranked = [row for row in rows if row.mean is not None]
     if not ranked:
@@ -955,7 +961,7 @@ def table_notes(
     elif len({row.rank for row in ranked}) == 1:
         found.append("All methods have the same mean: they share rank 1.")
 
-    found += _few(ranked, items, skewed)
+    found += _few(ranked, items, skewed, alone)
     if unscored := [row.method for row in rows if row.mean is None]:
         found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
 
@@ -965,7 +971,9 @@ def table_notes(
     return found
 
 
-def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[str]:
+def _few(
+    rows: Sequence[BoardRow], items: int, skewed: Sequence[str], alone: Sequence[str]
+) -> list[str]:
     if items == 1:
         return ["One item: no standard deviation, no interval and no test."]
 
@@ -975,6 +983,12 @@ def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[st
 
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
+
+    if alone:
+        found.append(
+            f"With one score in a task category there is no interval of the mean over categories: "
+            f"{', '.join(alone)}."
+        )
 
     if items < VERY_FEW_ITEMS:
         found.append(f"{items} items are very few: nothing here can be concluded from them.")

@@ -441,8 +441,9 @@ def variance_components(scores: pd.DataFrame, *, factor: str) -> Components | No
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
     value = known["score"].to_numpy(dtype=np.float64)
     found = within_between(value, codes_of(known, ["task", "item", "method"]))
-    residual, repeats = (None, 1.0) if found is None else (found[0], found[2])
-    return components(cube.mean[:, :, 0], residual, repeats)
+    if found is None:
+        return components(cube.mean[:, :, 0])
+    return components(cube.mean[:, :, 0], found[0], cube.scored[:, :, 0].astype(float))
 
 
 def components_dict(found: Components | None, decimals: int | None) -> dict[str, Any] | None:

@@ -265,7 +265,7 @@ class Figures:
 
         rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
         items = int(np.isfinite(self.values).any(axis=1).sum())
-        notes = table_notes(rows, items, tests, self._skewed())
+        notes = table_notes(rows, items, tests, skewed=self._skewed(), alone=self._alone())
         if common is not None and len(self.ranked) > 1:
             notes.insert(0, common_note(len(common), len(self.ranked)))
 
@@ -295,9 +295,23 @@ class Figures:
         found = []
         for column in self.ranked:
             values = self.values[:, column]
-            apart = values[np.isfinite(values)] - self.means[column]
+            known = values[np.isfinite(values)]
+            apart = known - known.mean()
             spread = float((apart**2).mean())
             if spread > SAME and abs(float((apart**3).mean())) > SKEWED * spread**1.5:
+                found.append(self.cube.methods[column])
+
+        return found
+
+    def _alone(self) -> list[str]:
+        """Return the methods with a single score in some category that the mean is over."""
+        if self.strata is None:
+            return []
+
+        found = []
+        for column in self.ranked:
+            scored = np.isfinite(self.values[:, column])
+            if (np.bincount(self.strata[scored]) == 1).any():
                 found.append(self.cube.methods[column])
 
         return found

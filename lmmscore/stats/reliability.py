@@ -191,16 +191,21 @@ class Components:
         return math.sqrt(2 * per_item / n)
 
 
-def components(values: Floats, residual: float | None, replicates: float) -> Components | None:
+def components(
+    values: Floats, residual: float | None = None, replicates: float | Floats = 1.0
+) -> Components | None:
     """Return the variance components of an item × method table of means.
 
-    `residual` is the variance within cells, `replicates` the typical number behind each mean. Only
-    items with all methods count. None with fewer than two items or methods.
+    `residual` is the variance within cells, `replicates` the number of judgements behind each mean.
+    Only items with all methods count. None with fewer than two items or methods.
     """
-    complete = values[np.isfinite(values).all(axis=1)]
+    whole = np.isfinite(values).all(axis=1)
+    complete = values[whole]
     items, methods = complete.shape
     if items < 2 or methods < 2:
         return None
+
+    behind = _harmonic_mean(np.broadcast_to(replicates, values.shape)[whole])
 
     grand = complete.mean()
     by_item = complete.mean(axis=1) - grand
@@ -209,7 +214,7 @@ def components(values: Floats, residual: float | None, replicates: float) -> Com
     noise = float((left**2).sum()) / ((items - 1) * (methods - 1))
     item = methods * float((by_item**2).sum()) / (items - 1)
     method = items * float((by_method**2).sum()) / (methods - 1)
-    repeated = 0.0 if residual is None else residual / replicates
+    repeated = 0.0 if residual is None else residual / behind
     return Components(
         item=max(0.0, (item - noise) / methods),
         method=max(0.0, (method - noise) / items),
@@ -218,8 +223,14 @@ def components(values: Floats, residual: float | None, replicates: float) -> Com
         rater=None,
         items=items,
         methods=methods,
-        replicates=replicates,
+        replicates=behind,
     )
+
+
+def _harmonic_mean(counts: Floats) -> float:
+    """Return the mean by which a variance is divided: the noise of unequal means is that of 1/n."""
+    sizes, cells = np.unique(counts, return_counts=True)
+    return float(cells.sum() / (cells / sizes).sum())
 
 
 def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
@@ -234,7 +245,7 @@ def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
     if np.isnan(table).any():
         return None
 
-    found = components(table, None, 1.0)
+    found = components(table)
     return None if found is None else (found.method, found.interaction)
 
 
@@ -244,7 +255,7 @@ def mean_reliability(values: Floats) -> float:
     Rows are items, columns methods. Noise is what of the item × method interaction is left in the
     means; effects that all methods of an item share do not move a ranking. NaN where undefined.
     """
-    found = components(values, None, 1.0)
+    found = components(values)
     if found is None:
         return float("nan")
     total = found.method + found.interaction / found.items

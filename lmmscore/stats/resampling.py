@@ -262,7 +262,8 @@ def _at_edge(value: float, transform: Transform) -> str:
     return ""
 
 
-def _z(values: Floats) -> Floats:
+def fisher_z(values: Floats) -> Floats:
+    """Return Fisher's z of correlations; finite, since ±1 stand for values just inside."""
     return np.asarray(np.arctanh(np.clip(values, _EDGE - 1, 1 - _EDGE)))
 
 
@@ -277,7 +278,7 @@ def _share(values: Floats) -> Floats:
 
 _SCALES: dict[Transform, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     "none": (np.asarray, np.asarray),
-    "fisher": (_z, np.tanh),
+    "fisher": (fisher_z, np.tanh),
     "logit": (_log_odds, _share),
 }
 
@@ -299,22 +300,21 @@ def t_quantile(freedom: float, confidence: float) -> float:
 def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[float, float] | None:
     """Return the t interval of the mean of the known values, or of the mean of strata means.
 
-    None where there are fewer than two values, or all are the same: a spread of 0 seen on a few
-    items is no sign that there is none.
+    None where a stratum has a single value, whose spread nobody can know, or all values are the
+    same: a spread of 0 seen on a few items is no sign that there is none.
     """
     known = np.isfinite(values)
     sample = values[known]
     task = np.zeros(len(sample), dtype=np.int64) if strata is None else strata[known]
-    means, variances, freedoms = [], [], []
-    for one in np.unique(task):
-        part = sample[task == one]
-        means.append(float(part.mean()))
-        if len(part) > 1:
-            variances.append(float(part.var(ddof=1)) / len(part))
-            freedoms.append(len(part) - 1)
+    parts = [sample[task == one] for one in np.unique(task)]
+    if any(len(part) < 2 for part in parts):
+        return None
 
+    means = [float(part.mean()) for part in parts]
+    variances = [float(part.var(ddof=1)) / len(part) for part in parts]
+    freedoms = [len(part) - 1 for part in parts]
     total = sum(variances)
-    if not variances or total <= SAME**2:
+    if total <= SAME**2:
         return None
 
     # Welch and Satterthwaite: strata with larger variances count for more of the freedom.

@@ -250,6 +250,13 @@ def test_the_mean_over_strata_has_welchs_interval() -> None:
     assert resampling.mean_limits(np.array([2.0, np.nan]), None, level=0.95) is None
 
 
+def test_a_stratum_with_one_value_leaves_the_mean_without_an_interval() -> None:
+    """The spread inside that task is unknown; to take it for 0 would make the interval too sure."""
+    values, strata = np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])
+    assert resampling.mean_limits(values, strata, level=0.95) is None
+    assert resampling.mean_limits(values, None, level=0.95) is not None
+
+
 def test_weights_ranks_and_ties() -> None:
     """Tasks weigh alike, near-equal means share a rank, and a tie hangs on no last bit."""
     values = np.array([[1.0], [1.0], [1.0], [9.0]])
@@ -329,6 +336,23 @@ def test_variance_components_are_found_again() -> None:
     noise = found.interaction + (found.residual or 0) / repeats
     reliable = found.method / (found.method + noise / items)
     assert reliability.mean_reliability(values.mean(axis=2)) == pytest.approx(reliable, abs=1e-3)
+
+
+def test_unequal_repeats_leave_the_interaction_as_it_is() -> None:
+    """Where some means are of one judgement and some of six, the noise is that of 1/n on average."""
+    rng = np.random.default_rng(1)
+    items, methods = 400, 40
+    counts = rng.choice([1, 6], (items, methods))
+    both = rng.normal(size=(items, methods))
+    cell = np.repeat(np.arange(items * methods), counts.ravel())
+    values = both.ravel()[cell] + 2 * rng.normal(size=len(cell))
+    means = np.bincount(cell, weights=values) / counts.ravel()
+    within = reliability.within_between(values, cell)
+    assert within is not None
+    found = reliability.components(means.reshape(items, methods), within[0], counts.astype(float))
+    assert found is not None
+    assert found.interaction == pytest.approx(1, rel=0.1)
+    assert found.replicates == pytest.approx(stats.hmean(counts.ravel()))
 
 
 def slow_soft(judge: Floats, people: Floats) -> float:
