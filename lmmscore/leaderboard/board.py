@@ -22,6 +22,7 @@ from lmmscore.stats.resampling import (
     Floats,
     Ints,
     Limits,
+    as_json,
     fewest_items,
     holm,
     item_weights,
@@ -389,13 +390,13 @@ class Difference:
 
     first: str
     second: str
-    n: int
     difference: float | None
     interval: Limits | None
     p: float | None
     """Two-sided, of the permutation test; None without an item in common."""
     p_holm: float | None
     """The same, corrected for all the pairs of the table."""
+    n: int
     wins: int
     ties: int
     losses: int
@@ -477,23 +478,9 @@ class Differences:
         """Return the pairs for JSON."""
         found = []
         for d in self.pairs:
-            limits = None
-            if d.interval:
-                limits = [rounded(end, decimals) for end in d.interval]
-
-            line = {
-                "first": d.first,
-                "second": d.second,
-                "difference": rounded(d.difference, decimals),
-                "interval": limits,
-                "p": rounded(d.p, None),
-                "p_holm": rounded(d.p_holm, None),
-                "n": d.n,
-                "wins": d.wins,
-                "ties": d.ties,
-                "losses": d.losses,
-            }
-            found.append(line)
+            # p-values keep their digits: two decimals would make many of them 0.
+            exact = {"p": rounded(d.p, None), "p_holm": rounded(d.p_holm, None)}
+            found.append(as_json(d, decimals) | exact)
 
         return found
 
@@ -593,25 +580,7 @@ class BoardRow:
 
     def as_dict(self, decimals: int | None) -> dict[str, Any]:
         """Return the line for JSON."""
-        limits = None
-        if self.mean_interval:
-            limits = [rounded(end, decimals) for end in self.mean_interval]
-
-        return {
-            "rank": self.rank,
-            "method": self.method,
-            "mean": rounded(self.mean, decimals),
-            "std": rounded(self.std, decimals),
-            "n": self.n,
-            "coverage": rounded(self.coverage, decimals),
-            "factors": {name: rounded(value, decimals) for name, value in self.factors.items()},
-            "mean_interval": limits,
-            "rank_interval": list(self.rank_interval) if self.rank_interval else None,
-            "rank_range": list(self.rank_range) if self.rank_range else None,
-            "group": self.group,
-            "items": self.items,
-            "common_mean": rounded(self.common_mean, decimals),
-        }
+        return as_json(self, decimals)
 
 
 @dataclass(frozen=True, slots=True)

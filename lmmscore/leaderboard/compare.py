@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
 from lmmscore.stats.correlation import kendall_b, spearman
-from lmmscore.stats.resampling import ranks, rounded
+from lmmscore.stats.resampling import as_json, ranks
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 # --------------------------------------------------------------------------------------------------
@@ -416,16 +416,7 @@ class TaskAgainst:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
-        found = asdict(self)
-        found["rows"] = [
-            {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
-            for row in self.rows
-        ]
-        found["spearman"], found["kendall"] = (
-            rounded(self.spearman, decimals),
-            rounded(self.kendall, decimals),
-        )
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+        return as_json(self, decimals)
 
 
 def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
@@ -624,25 +615,10 @@ class RunComparison:
         return {
             "runs": list(self.names),
             "differing": list(self.differing),
-            "ranks": [
-                {
-                    "factor": line.factor,
-                    "task": line.task,
-                    "method": line.method,
-                    "ranks": list(line.ranks),
-                    "means": [rounded(mean, decimals) for mean in line.means],
-                    "change": line.change,
-                }
-                for line in self.changes
-            ],
-            "agreement": [_agreement_dict(pair, decimals) for pair in self.agreements],
+            "ranks": [as_json(line, decimals) | {"change": line.change} for line in self.changes],
+            "agreement": [as_json(pair, decimals) for pair in self.agreements],
             "cautions": list(self.cautions),
         }
-
-
-def _agreement_dict(pair: RunAgreement, decimals: int | None) -> dict[str, Any]:
-    values = {name: getattr(pair, name) for name in RunAgreement.__slots__}
-    return {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in values.items()}
 
 
 def compare(

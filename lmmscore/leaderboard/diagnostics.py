@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
@@ -16,7 +16,16 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.board import Cube, codes_of, normalised, tabulate
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.stats.reliability import Components, components, within_between
-from lmmscore.stats.resampling import SAME, Floats, Ints, Limits, ranks, rounded, t_quantile
+from lmmscore.stats.resampling import (
+    SAME,
+    Floats,
+    Ints,
+    Limits,
+    as_json,
+    ranks,
+    rounded,
+    t_quantile,
+)
 
 # --------------------------------------------------------------------------------------------------
 # Whether the place in which an edit was shown moved its score.
@@ -65,22 +74,19 @@ class PositionEffect:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the effect for JSON."""
-        limits = None
-        if self.interval is not None:
-            limits = [rounded(end, decimals) for end in self.interval]
-
-        return {
+        figures = {
             "factor": self.factor,
-            "slope": rounded(self.slope, decimals),
-            "interval": limits,
-            "p": rounded(self.p, None),
+            "slope": self.slope,
+            "interval": self.interval,
+            "p": self.p,
             "n": self.n,
             "items": self.items,
-            "mean_position": {name: rounded(at, decimals) for name, at in self.places.items()},
-            "adjusted": {name: rounded(mean, decimals) for name, mean in self.adjusted.items()},
+            "mean_position": self.places,
+            "adjusted": self.adjusted,
             "statement": self.statement,
-            "doubts": list(self.doubts),
+            "doubts": self.doubts,
         }
+        return as_json(figures, decimals) | {"p": rounded(self.p, None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,15 +380,7 @@ class Spread:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return _rounded(asdict(self), decimals)
-
-
-def _rounded(figures: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:
-    """Return figures for JSON: numbers with a fraction rounded, everything else as it is."""
-    found = {}
-    for name, value in figures.items():
-        found[name] = rounded(value, decimals) if isinstance(value, float) else value
-    return found
+        return as_json(self, decimals)
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
@@ -451,22 +449,24 @@ def components_dict(found: Components | None, decimals: int | None) -> dict[str,
     if found is None:
         return None
 
-    now = found.error_of_difference()
-    return {
-        "item": rounded(found.item, decimals),
-        "method": rounded(found.method, decimals),
-        "item_method": rounded(found.interaction, decimals),
-        "repeat": rounded(found.residual, decimals),
-        "rater": rounded(found.rater, decimals),
+    one_more_repeat = None
+    if found.residual is not None:
+        one_more_repeat = found.error_of_difference(replicates=1)
+
+    figures = {
+        "item": found.item,
+        "method": found.method,
+        "item_method": found.interaction,
+        "repeat": found.residual,
+        "rater": None,
         "items": found.items,
         "methods": found.methods,
-        "repeats": rounded(found.replicates, decimals),
-        "error_of_difference": rounded(now, decimals),
-        "with_one_more_item": rounded(found.error_of_difference(items=1), decimals),
-        "with_one_more_repeat": None
-        if found.residual is None
-        else rounded(found.error_of_difference(replicates=1), decimals),
+        "repeats": found.replicates,
+        "error_of_difference": found.error_of_difference(),
+        "with_one_more_item": found.error_of_difference(items=1),
+        "with_one_more_repeat": one_more_repeat,
     }
+    return as_json(figures, decimals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,7 +504,7 @@ class Sensitivity:
             "weights": dict(self.weights),
             "items": self.items,
             "sample": self.sample,
-            "methods": [_rounded(asdict(one), decimals) for one in self.standings],
+            "methods": [as_json(one, decimals) for one in self.standings],
             "reversible": [list(pair) for pair in self.reversible],
         }
 
@@ -651,18 +651,13 @@ class Habits:
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the habits for JSON."""
         return {
-            "scale": [_scale_dict(use, decimals) for use in self.scale],
+            "scale": [as_json(use, decimals) for use in self.scale],
             "outcomes": dict(self.outcomes),
             "sessions": self.sessions,
             "repairs": self.repairs,
             "slips": self.slips,
             "names_in_replies": dict(self.names) if self.names is not None else None,
         }
-
-
-def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
-    plain = {name: getattr(use, name) for name in ScaleUse.__slots__}
-    return _rounded(plain, decimals) | {"counts": dict(use.counts)}
 
 
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:

@@ -24,7 +24,7 @@ from lmmscore.stats.ranking_models import (
     position_bias,
     tally,
 )
-from lmmscore.stats.resampling import SAME, Bools, Floats
+from lmmscore.stats.resampling import SAME, Bools, Floats, as_json
 
 PRIOR = 0.5
 """Wins added each way to every pair where there is no finite fit without them."""
@@ -144,7 +144,7 @@ class PairTable:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
-        return data if decimals is None else _rounded(data, decimals)
+        return data if decimals is None else as_json(data, decimals)
 
 
 def _bias_dict(bias: PositionBias) -> dict[str, Any]:
@@ -154,15 +154,6 @@ def _bias_dict(bias: PositionBias) -> dict[str, Any]:
         "share_first": bias.share,
         "p": bias.p,
     }
-
-
-def _rounded(data: Any, decimals: int) -> Any:
-    """Return plain data with every fraction in it rounded."""
-    if isinstance(data, float):
-        return round(data, decimals)
-    if isinstance(data, dict):
-        return {key: _rounded(value, decimals) for key, value in data.items()}
-    return [_rounded(one, decimals) for one in data] if isinstance(data, list) else data
 
 
 @dataclass(frozen=True, slots=True)

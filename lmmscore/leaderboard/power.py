@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from lmmscore.errors import LmmscoreError, counted, nearest
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.reliability import within_between
-from lmmscore.stats.resampling import Floats, Ints, fewest_items, rounded
+from lmmscore.stats.resampling import Floats, Ints, as_json, fewest_items
 
 MOST_ITEMS = 1_000_000
 MOST_REPEATS = 10
@@ -63,11 +63,7 @@ class Power:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        found: dict[str, Any] = {}
-        for name, value in asdict(self).items():
-            found[name] = rounded(value, None) if isinstance(value, float) else value
-        found["items_range"] = list(self.items_range) if self.items_range else None
-        return {**found, "statements": list(self.statements)}
+        return as_json(self, None)
 
 
 def power_of(

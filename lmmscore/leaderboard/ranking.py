@@ -45,11 +45,11 @@ from lmmscore.stats.resampling import (
     Floats,
     Ints,
     Limits,
+    as_json,
     column_means,
     draws_needed,
     mean_limits,
     ranks,
-    rounded,
 )
 
 Missing = Literal["exclude", "worst"]
@@ -579,8 +579,8 @@ class Group:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the group for JSON."""
-        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage}
-        return {**self.keys, **{k: rounded(v, decimals) for k, v in figures.items()}, "n": self.n}
+        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage, "n": self.n}
+        return as_json({**self.keys, **figures}, decimals)
 
 
 @dataclass(frozen=True, slots=True)

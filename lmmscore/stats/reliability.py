@@ -175,8 +175,6 @@ class Components:
     method: float
     interaction: float
     residual: float | None
-    rater: float | None
-    """Of raters' own levels, which all methods share; None unless all rated everything."""
     items: int
     methods: int
     replicates: float
@@ -220,7 +218,6 @@ def components(
         method=max(0.0, (method - noise) / items),
         interaction=max(0.0, noise - repeated),
         residual=residual,
-        rater=None,
         items=items,
         methods=methods,
         replicates=behind,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -117,14 +117,25 @@ def ranks(means: Floats) -> Ints:
     return np.moveaxis(found, 0, -1).astype(np.int64)
 
 
-def rounded(value: float | None, decimals: int | None) -> float | None:
-    """Return a figure for JSON: None for what is no number,
-    and no digits that only arithmetic put there."""
-    if value is None or not math.isfinite(value):
-        return None
-    # Scores are decimals with few places: beyond the tenth there is only the noise of binary
-    # fractions.
-    return round(value, 10 if decimals is None else decimals)
+def rounded(data: Any, decimals: int | None) -> Any:
+    """Return plain data for JSON: fractions rounded, None for what is no number, tuples as lists.
+
+    Without `decimals`, what goes is only the noise of binary fractions: scores are decimals with
+    few places, and nothing beyond the tenth was ever stated.
+    """
+    if isinstance(data, float):
+        return round(data, 10 if decimals is None else decimals) if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: rounded(value, decimals) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [rounded(value, decimals) for value in data]
+    return data
+
+
+def as_json(record: Any, decimals: int | None) -> dict[str, Any]:
+    """Return a mapping, or the fields of a dataclass, rounded for JSON."""
+    fields = record if isinstance(record, Mapping) else asdict(record)
+    return {name: rounded(value, decimals) for name, value in fields.items()}
 
 
 def one_thread() -> AbstractContextManager[object]:
