@@ -36,35 +36,6 @@ _SHORT_CELLS, _SHORT_WORK = 4e6, 2e10
 """Size of a table of scores by scores, and multiplications, up to which such a table is used."""
 
 
-def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
-    """Return the share of pairs ordered alike, with the judge tied up to the threshold;
-    NaN for no pairs."""
-    n = len(judge)
-    if n < 2:
-        return float("nan")
-    right = _right_by_scores if short_scales(judge, people) else _right_by_cells
-    return right(judge, people, threshold) / (n * (n - 1) / 2)
-
-
-def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
-    levels, tied, ordered = _score_tables(judge, people)
-    gaps = levels[:, None] - levels[None, :]
-    # Two edits the judge gave the same are counted from both, and each with itself.
-    same = (float(np.trace(tied)) - len(judge)) / 2
-    higher = gaps > SAME
-    alike = np.where(gaps <= threshold + SAME, tied, ordered)
-    return same + float(alike[higher].sum())
-
-
-def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
-    """Return how many pairs both sides order alike, less those they order the other way;
-    for short scales."""
-    levels, tied, ordered = _score_tables(judge, people)
-    size = np.bincount(np.searchsorted(levels, snap(judge)))
-    opposed = np.outer(size, size) - tied - ordered
-    return float((ordered - opposed)[np.tril_indices(len(levels), -1)].sum())
-
-
 def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the judge's scores and, for every two of them,
     the pairs people tie and the pairs they order alike."""
@@ -73,18 +44,6 @@ def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats
     table = np.zeros((len(levels), len(scores)))
     np.add.at(table, (left, right), 1)
     return levels, table @ table.T, table @ (np.cumsum(table, axis=1) - table).T
-
-
-def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
-    x, y, size = _cells(judge, people)
-    # Edits with the same two scores are tied for both sides: every pair of them is judged
-    # correctly.
-    right = float((size * (size - 1) / 2).sum())
-    for row in range(len(x) - 1):
-        alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
-        right += float(size[row] * (size[row + 1 :] @ alike))
-
-    return right
 
 
 def short_scales(judge: Floats, people: Floats) -> bool:
@@ -230,6 +189,16 @@ def pair_statistics(edits: ScoredPairs) -> CountStatistic:
         )
 
     return of
+
+
+def of_pairs(judge: Floats, people: Floats, threshold: float) -> dict[str, float]:
+    """Return the same of two columns, by name; NaN where undefined."""
+    if not len(judge):
+        return dict.fromkeys(PAIR_STATISTICS, float("nan"))
+
+    edits = scored_pairs(judge, people, np.zeros(len(judge), dtype=np.int64), 1, threshold)
+    values = pair_statistics(edits)(np.ones((1, 1)))[:, 0]
+    return dict(zip(PAIR_STATISTICS, values.tolist(), strict=True))
 
 
 def _tied(codes: Ints, edits: ScoredPairs) -> CountStatistic:
@@ -419,19 +388,12 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     if reason_undefined(judge, people):
         return float("nan")
 
-    judge, people = snap(judge), snap(people)
     if not short_scales(judge, people):
         from scipy import stats  # about a second to import, so only where it is needed
 
-        return float(stats.kendalltau(judge, people, variant="b").statistic)
+        return float(stats.kendalltau(snap(judge), snap(people), variant="b").statistic)
 
-    untied = []
-    for side in (judge, people):
-        sizes = np.unique(side, return_counts=True)[1]
-        untied.append(float(len(side) ** 2 - (sizes**2).sum()))
-
-    signs = 2 * agreeing_less_opposed(judge, people)
-    return float(signs / np.sqrt(untied[0] * untied[1]))
+    return of_pairs(judge, people, 0.0)["kendall_b"]
 
 
 def mae(judge: Floats, people: Floats) -> float:
