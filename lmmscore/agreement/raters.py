@@ -343,7 +343,7 @@ def two_way_interval(
     shares = items_variance**2 / (len(by_item) - 1) + raters_variance**2 / (raters - 1)
     reach = t_quantile(total**2 / shares, 0.95) * math.sqrt(total)
     z = math.atanh(value)
-    return Interval(value, math.tanh(z - reach), math.tanh(z + reach), groups=len(by_item))
+    return Interval(value, math.tanh(z - reach), math.tanh(z + reach))
 
 
 @dataclass(frozen=True, slots=True)

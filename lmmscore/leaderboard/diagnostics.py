@@ -663,8 +663,8 @@ class Habits:
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:
     """Return a judge's habits from the tidy scores and, where there are any, its sessions.
 
-    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names`
-    (method names found in a reply).
+    A session's record may have `repairs` (their number), `slips` (a list) and `names` (method names
+    found in a reply).
     """
     factors = [str(name) for name in pd.unique(scores["factor"])]
     use = tuple(scale_use(scores[scores["factor"] == name], name) for name in factors)
@@ -676,15 +676,11 @@ def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -
     names = Counter[str]()
     for record in sessions:
         count += 1
-        repairs += _how_many(record.get("repairs"))
-        slips += _how_many(record.get("slips"))
+        repairs += record.get("repairs") or 0
+        slips += len(record.get("slips") or ())
         names.update(set(map(str, record.get("names") or ())))
 
     return Habits(use, outcomes, count, repairs, slips, names)
-
-
-def _how_many(value: Any) -> int:
-    return len(value) if isinstance(value, list | tuple | dict) else int(value or 0)
 
 
 def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:

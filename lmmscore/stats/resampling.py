@@ -187,7 +187,6 @@ class Interval:
     low: float | None = None
     high: float | None = None
     why: str = ""
-    groups: int = 0
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -226,11 +225,7 @@ class ItemGroups:
 
         None where the value itself is undefined.
         """
-        if math.isnan(value):
-            return None
-        if self.items < FEWEST_FOR_AN_INTERVAL:
-            return Interval(value, why=too_few(self.items))
-        return interval(value, self.replicates(statistic), transform)
+        return interval_over(self.items, value, lambda: self.replicates(statistic), transform)
 
 
 def item_groups(items: int, rng: np.random.Generator) -> ItemGroups:
@@ -245,10 +240,22 @@ def too_few(items: int) -> str:
     return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
 
 
-def interval(
-    value: float, replicates: Floats, transform: Transform, *, confidence: float = 0.95
-) -> Interval:
-    """Return the interval of a value from its leave-out replicates."""
+def interval_over(
+    items: int, value: float, replicates: Callable[[], Floats], transform: Transform
+) -> Interval | None:
+    """Return the interval of a value over so many items, or why there is none for so few.
+
+    None where the value is undefined. `replicates` are made only where they are needed.
+    """
+    if math.isnan(value):
+        return None
+    if items < FEWEST_FOR_AN_INTERVAL:
+        return Interval(value, why=too_few(items))
+    return interval(value, replicates(), transform)
+
+
+def interval(value: float, replicates: Floats, transform: Transform) -> Interval:
+    """Return the 95% interval of a value from its leave-out replicates."""
     known = replicates[~np.isnan(replicates)]
     if math.isnan(value) or len(known) < 2 or 2 * len(known) < len(replicates):
         return Interval(value, why="it is undefined without some of the items")
@@ -260,9 +267,9 @@ def interval(
     forward, back = _SCALES[transform]
     error = jackknife_error(forward(known))
     centre = float(forward(np.array([value]))[0])
-    reach = t_quantile(len(known) - 1, confidence) * error
+    reach = t_quantile(len(known) - 1, 0.95) * error
     low, high = back(np.array([centre - reach, centre + reach]))
-    return Interval(value, float(low), float(high), groups=len(known))
+    return Interval(value, float(low), float(high))
 
 
 def _at_edge(value: float, transform: Transform) -> str:
