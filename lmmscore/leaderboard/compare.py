@@ -543,10 +543,10 @@ def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Several runs side by side, pooled, or one beside a published leaderboard.
+# Several runs side by side, or pooled.
 # --------------------------------------------------------------------------------------------------
 
-SAME = {
+_MUST_MATCH = {
     "judge": "judge",
     "models": "judge snapshot",
     "parameters": "judge parameters",
@@ -714,7 +714,7 @@ def differing(
         else:
             found.append(f"{name}: its judge and dialog are not on record (no run.yaml)")
 
-    for key, what in SAME.items():
+    for key, what in _MUST_MATCH.items():
         values = [(name, known.get(key)) for name, known in recorded]
         if len({repr(value) for _, value in values}) > 1:
             told = "; ".join(f"{name}: {_short(value)}" for name, value in values)

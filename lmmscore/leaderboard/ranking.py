@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -189,6 +189,11 @@ class Figures:
         """The task of each item where the mean is over tasks, else None."""
         return self.cube.task_of if self.task is None and self.rules.average == "tasks" else None
 
+    @property
+    def index(self) -> int:
+        """The place of the factor ranked by."""
+        return self.cube.factor(self.factor)
+
     def scores(self, factor: str) -> Floats:
         """Return item × method scores of a factor under the rule for missing ones."""
         index = self.cube.factor(factor)
@@ -241,41 +246,17 @@ class Figures:
 
     def table(self, tests: Differences | None, outcomes: pd.DataFrame) -> BoardTable:
         """Return the table, with the sentences that belong around it."""
-        cube, rules, factor = self.cube, self.rules, self.factor
-        lowest, highest = self.ends[factor]
-        index = cube.factor(factor)
-        bounds = rank_ranges(cube, index, self.strata, lowest=lowest, highest=highest)
-        groups = tests.groups() if tests else {}
-        limits = tests.rank_intervals() if tests else {}
+        cube, rules = self.cube, self.rules
         common = self._common_items()
-        common_means = self._common_means(common)
-
-        rows = []
-        for column in self.order:
-            method = cube.methods[column]
-            rows.append(
-                self._row(
-                    column,
-                    group=groups.get(method, ""),
-                    rank_interval=limits.get(method),
-                    rank_range=bounds[column] if cube.holes(index) else None,
-                    common_mean=common_means.get(column),
-                )
-            )
-
+        rows = self._rows(tests, common)
+        lowest = self.ends[self.factor][0]
         rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
-        items = int(np.isfinite(self.values).any(axis=1).sum())
-        notes = table_notes(rows, items, tests, skewed=self._skewed(), alone=self._alone())
-        if common is not None and len(self.ranked) > 1:
-            notes.insert(0, common_note(len(common), len(self.ranked)))
-
-        notes += self._left_out()
         return BoardTable(
             task=self.task,
-            factor=factor,
+            factor=self.factor,
             rows=tuple(rows),
             caption=table_caption(
-                factor,
+                self.factor,
                 task=self.task,
                 items=len(cube.items),
                 tasks=len(cube.tasks),
@@ -284,11 +265,22 @@ class Figures:
             ),
             rule=rule,
             warnings=tuple(self._warnings(rows, tests, outcomes)),
-            notes=tuple(notes),
+            notes=tuple(self._notes(rows, tests, common)),
             differences=tests,
-            holes=cube.holes(index),
+            holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
         )
+
+    def _notes(
+        self, rows: Sequence[BoardRow], tests: Differences | None, common: Ints | None
+    ) -> list[str]:
+        """Return what stands below the table."""
+        items = int(np.isfinite(self.values).any(axis=1).sum())
+        found = table_notes(rows, items, tests, skewed=self._skewed(), alone=self._alone())
+        if common is not None and len(self.ranked) > 1:
+            found.insert(0, common_note(len(common), len(self.ranked)))
+
+        return found + self._left_out()
 
     def _skewed(self) -> list[str]:
         """Return the methods whose scores have a skewness beyond 1, best first."""
@@ -341,25 +333,37 @@ class Figures:
         means = column_means(self.values[common], strata)
         return {column: float(means[column]) for column in self.ranked}
 
-    def _row(
-        self,
-        column: int,
-        *,
-        group: str,
-        rank_interval: tuple[int, int] | None,
-        rank_range: tuple[int, int] | None,
-        common_mean: float | None,
-    ) -> BoardRow:
-        """Return one method's line."""
+    def _rows(self, tests: Differences | None, common: Ints | None) -> list[BoardRow]:
+        """Return the methods' lines, best first."""
+        lowest, highest = self.ends[self.factor]
+        bounds = rank_ranges(self.cube, self.index, self.strata, lowest=lowest, highest=highest)
+        holes = self.cube.holes(self.index)
+        groups = tests.groups() if tests else {}
+        limits = tests.rank_intervals() if tests else {}
+        common_means = self._common_means(common)
+        found = []
+        for column in self.order:
+            method = self.cube.methods[column]
+            row = replace(
+                self._row(column),
+                group=groups.get(method, ""),
+                rank_interval=limits.get(method),
+                rank_range=bounds[column] if holes else None,
+                common_mean=common_means.get(column),
+            )
+            found.append(row)
+
+        return found
+
+    def _row(self, column: int) -> BoardRow:
+        """Return what one method's scores alone say about it."""
         values = self.values[:, column]
         known = values[np.isfinite(values)]
-        index = self.cube.factor(self.factor)
-        asked = self.cube.due(index)[:, column]
-        scored = self.cube.scored[:, column, index]
+        asked = self.cube.due(self.index)[:, column]
+        scored = self.cube.scored[:, column, self.index]
         limits = None
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
-            limits = self._on_scale(limits)
 
         return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
@@ -369,12 +373,8 @@ class Figures:
             n=int(known.size),
             coverage=float(scored.sum() / asked.sum()) if asked.any() else 1.0,
             factors=self._factor_means(column),
-            mean_interval=limits,
-            rank_interval=rank_interval,
-            rank_range=rank_range,
-            group=group,
+            mean_interval=self._on_scale(limits),
             items=int((asked > 0).sum()),
-            common_mean=common_mean,
         )
 
     def _on_scale(self, limits: Limits | None) -> Limits | None:
@@ -398,14 +398,14 @@ class Figures:
     ) -> list[str]:
         """Return what a reader must know before the figures."""
         cube, factor, found = self.cube, self.factor, []
-        if holes := cube.holes(cube.factor(factor)):
+        if holes := cube.holes(self.index):
             here = outcomes[outcomes["factor"] == factor]
             here = here[here["outcome"] != Outcome.ABSENT.value]
             here = here if self.task is None else here[here["task"] == self.task]
             counts = here["outcome"].value_counts()
             reasons = {str(name): int(count) for name, count in counts.items()}
             reasons["without a line"] = holes - len(here)
-            asked = int(cube.due(cube.factor(factor)).sum())
+            asked = int(cube.due(self.index).sum())
             found.append(missing_warning(holes, asked, reasons, rows))
             observed = factor not in self.rules.scales
             found.append(range_warning(rows, self.ends[factor], observed=observed))
