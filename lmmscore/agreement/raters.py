@@ -509,8 +509,8 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
 # How often a judge's verdicts on pairs are those of human raters.
 #
 # People vote on the same pairs, or rate the edits one by one: then the higher mean rating wins
-# the pair. A tie that says how good both are is told apart from others, as the published
-# accuracies do.
+# the pair. Ties that say how good both are count as verdicts of their own, as in the published
+# accuracies.
 # --------------------------------------------------------------------------------------------------
 
 Pair = tuple[str, str, str]
@@ -521,57 +521,60 @@ _BOTH_BAD = frozenset(("bothbad_vote", "bothbad", "tie bad", "both bad", "bad", 
 _TIES = frozenset((TIE, "draw", "equal", "both", "neither"))
 
 
+Vote = tuple[str, str, str]
+"""An item, a human verdict and the judge's: `first`, `second`, `tie`, `good` or `bad` each."""
+
+
 @dataclass(frozen=True, slots=True)
 class VoteAgreement:
     """Two series of verdicts on the same pairs, compared."""
 
-    counts: Mapping[tuple[str, str], int]
-    """How often a human verdict met a judge's: `first`, `second`, `tie`, `good` or `bad` each."""
+    votes: tuple[Vote, ...]
     unread: int = 0
-    """Human verdicts on pairs of which the judge's could not be read; not among the counts."""
+    """Human verdicts on pairs of which the judge's could not be read; not among the votes."""
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How often a human verdict met a judge's."""
+        return Counter((human, judge) for _, human, judge in self.votes)
 
     @property
     def n(self) -> int:
-        """How many pairs have both verdicts."""
-        return sum(self.counts.values())
+        """How many votes there are."""
+        return len(self.votes)
 
     @property
     def accuracy(self) -> float | None:
-        """The share of pairs with the same verdict, both kinds of tie told apart."""
-        same = sum(count for (human, judge), count in self.counts.items() if human == judge)
-        return same / self.n if self.n else None
+        """The share of votes that are the judge's verdict, the two kinds of tie distinguished."""
+        same = sum(human == judge for _, human, judge in self.votes)
+        return same / self.n if self.votes else None
 
     @property
     def chance(self) -> float | None:
         """The accuracy of a judge who gives its verdicts as often as it does, but at random."""
-        if not self.n:
+        if not self.votes:
             return None
 
-        human: Counter[str] = Counter()
-        judge: Counter[str] = Counter()
-        for (said, heard), count in self.counts.items():
-            human[said] += count
-            judge[heard] += count
-
+        human = Counter(said for _, said, _ in self.votes)
+        judge = Counter(said for _, _, said in self.votes)
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """A 95% interval of the accuracy (Wilson)."""
-        return None if self.accuracy is None else wilson(self.accuracy, self.n)
+        """A 95% interval of the accuracy: Wilson's, of as many votes as these are worth."""
+        if self.accuracy is None:
+            return None
+        return wilson(self.accuracy, _worth(self.votes, self.accuracy))
 
     def without_ties(self) -> VoteAgreement:
         """Return the agreement on pairs that both decided."""
-        decided = ("first", "second")
-        kept = {pair: count for pair, count in self.counts.items() if {*pair} <= {*decided}}
-        return VoteAgreement(kept)
+        decided = {"first", "second"}
+        return VoteAgreement(tuple(vote for vote in self.votes if {*vote[1:]} <= decided))
 
     def with_one_tie(self) -> VoteAgreement:
         """Return the agreement with all kinds of tie taken as one."""
-        merged: Counter[tuple[str, str]] = Counter()
-        for (human, judge), count in self.counts.items():
-            merged[_plain(human), _plain(judge)] += count
-        return VoteAgreement(merged, self.unread)
+        merged = [(item, _plain(human), _plain(judge)) for item, human, judge in self.votes]
+        return VoteAgreement(tuple(merged), self.unread)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -596,41 +599,54 @@ def _plain(verdict: str) -> str:
     return verdict if verdict in ("first", "second") else TIE
 
 
-def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
+def _worth(votes: Sequence[Vote], accuracy: float) -> float:
+    """Return how many independent votes would tell as much about the accuracy as these do.
+
+    Votes on one item are not independent: several people vote on one verdict of the judge, and a
+    judge that misreads an item is wrong on all its pairs.
+    """
+    by_item: dict[str, float] = defaultdict(float)
+    for item, human, judge in votes:
+        by_item[item] += (human == judge) - accuracy
+
+    n = len(votes)
+    together = sum(excess**2 for excess in by_item.values())
+    alone = n * accuracy * (1 - accuracy)
+    if alone <= SAME:
+        # All alike: nothing shows how far items hang together, so each counts once.
+        return len(by_item)
+    return n * min(1.0, alone / max(together, SAME))
+
+
+def wilson(share: float, n: float, z: float = 1.959964) -> tuple[float, float]:
     """Return Wilson's interval of a share of n."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def compare_votes(pairs: Iterable[tuple[str, str]]) -> VoteAgreement:
-    """Return the agreement of (human, judge) verdicts; an empty one of the judge's was not read."""
-    counts: Counter[tuple[str, str]] = Counter()
-    unread = 0
-    for human, judge in pairs:
-        if judge:
-            counts[human, judge] += 1
-        else:
-            unread += 1
-
-    return VoteAgreement(counts, unread)
+def compare_votes(votes: Iterable[Vote]) -> VoteAgreement:
+    """Return the agreement of votes; an empty verdict of the judge was not read."""
+    every = list(votes)
+    read = tuple(vote for vote in every if vote[-1])
+    return VoteAgreement(read, len(every) - len(read))
 
 
 def agree_on_pairs(
     rows: Sequence[Comparison], human: Mapping[Pair, Sequence[str]]
 ) -> VoteAgreement:
-    """Return how often the judge's matches end as people's votes; every vote counts by itself.
+    """Return how often the judge's matches end as people's votes.
 
     `human` holds verdicts by pair: a method's name, `tie`, `good` or `bad`.
     """
-    told: list[tuple[str, str]] = []
+    found: list[Vote] = []
     for match in matches(rows):
         first, second = sorted((match.method_a, match.method_b))
         judged = _placed(_said(match), match)
         votes = human.get((match.item, first, second), ())
-        told += [(_placed(vote, match), judged) for vote in votes]
+        found += [(match.item, _placed(vote, match), judged) for vote in votes]
 
-    return compare_votes(told)
+    return compare_votes(found)
 
 
 def _said(match: Match) -> str:
