@@ -191,20 +191,13 @@ def _ranks_of_groups(
     return reliability.rater_ranks(grouped, groups.number, judge=judge)
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The judge put through the raters' procedure."""
-
-    row: AgreementRow
-    verdict: Verdict
-
-
 def ceiling(
     headline: AgreementRow, rated: RatedEdits, by_edit: Floats, rng: np.random.Generator
-) -> Ceiling:
+) -> tuple[AgreementRow, Verdict]:
     """Return the judge's own row of the rater procedure, and the verdict beside the raters.
 
-    `headline` is the judge's correlation with people. Everything is on the edits it scored.
+    `headline` is the judge's correlation with people. Everything is on the edits it scored; the
+    verdict is over the raters for whom both correlations are defined.
     """
     beside = reliability.beside_others(rated.ratings, by_edit)
     own = reliability.rater_spearmans(beside, judge=False)
@@ -213,32 +206,37 @@ def ceiling(
         headline.judge, headline.factor, beside, as_rater, rated.items, rng, judge=True
     )
     both = ~np.isnan(own) & ~np.isnan(as_rater)
-    items = len({int(item) for one in beside for item in one.item})
-    return Ceiling(row, _verdict(headline, row, own, beside, both, items, rng))
+    verdict = Verdict(
+        headline.judge,
+        headline.factor,
+        words=NO_CEILING,
+        judge_value=float(as_rater[both].mean()) if both.any() else row.value_or_nan,
+        people_value=float(own[both].mean()) if both.any() else float("nan"),
+        difference=None,
+        raters=int(both.sum()) if both.sum() > 1 else 0,
+    )
+    return row, _with_difference(verdict, headline, beside, both, rng)
 
 
-def _verdict(
+def _with_difference(
+    verdict: Verdict,
     headline: AgreementRow,
-    row: AgreementRow,
-    own: Floats,
     beside: list[Beside],
     both: Bools,
-    items: int,
     rng: np.random.Generator,
 ) -> Verdict:
-    people = float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan")
-    names = (headline.judge, headline.factor)
-    raters = int(both.sum())
-    if raters < 2:
+    """Return the verdict with how far the judge is from the raters, or why that is not known."""
+    if not verdict.raters:
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
-        return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
+        return replace(verdict, why=why)
 
-    if items < FEWEST_FOR_A_VERDICT:
-        verb = "is" if items == 1 else "are"
-        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {items}"
-        return Verdict(*names, TOO_FEW, row.value_or_nan, people, None, raters, why)
+    seen = np.unique(np.concatenate([one.item for one in beside]))
+    if len(seen) < FEWEST_FOR_A_VERDICT:
+        verb = "is" if len(seen) == 1 else "are"
+        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {len(seen)}"
+        return replace(verdict, words=TOO_FEW, why=why)
 
-    groups = item_groups(max(int(one.item.max()) for one in beside if len(one.item)) + 1, rng)
+    groups = item_groups(int(seen.max()) + 1, rng)
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
     ranks = _ranks_of_groups(usable, groups, judge=True)
 
@@ -252,9 +250,9 @@ def _verdict(
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
     surely_below = gap is not None and gap.high is not None and gap.high < 0
-    below_each = surely_below and _below_each(ranks, raters, groups)
+    below_each = surely_below and _below_each(ranks, verdict.raters, groups)
     words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
-    return Verdict(*names, words, row.value_or_nan, people, gap, raters)
+    return replace(verdict, words=words, difference=gap)
 
 
 def _below_each(ranks: resampling.GroupRanks, raters: int, groups: ItemGroups) -> bool:
