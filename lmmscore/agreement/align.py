@@ -18,7 +18,7 @@ from lmmscore.errors import FileProblem, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.correlation import Ratings
 from lmmscore.stats.resampling import Floats, Ints
 
 EXAMPLES = 3

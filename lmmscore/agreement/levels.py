@@ -24,8 +24,7 @@ from lmmscore.agreement.statistics import (
 from lmmscore.leaderboard.board import Whisker, draw
 from lmmscore.records import OVERALL
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.correlation import Within, fisher_mean
-from lmmscore.stats.reliability import mean_reliability
+from lmmscore.stats.correlation import Within, fisher_mean, mean_reliability
 from lmmscore.stats.resampling import (
     Floats,
     Interval,

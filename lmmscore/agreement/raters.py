@@ -30,8 +30,8 @@ from lmmscore.agreement.levels import (
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.reliability import Beside, Ratings
+from lmmscore.stats import correlation, resampling
+from lmmscore.stats.correlation import Beside, Ratings
 from lmmscore.stats.resampling import (
     FEWEST_FOR_AN_INTERVAL,
     SAME,
@@ -67,9 +67,9 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
     grouped = Ratings(ratings.value, ratings.edit, groups.of_item[ratings.item], ratings.rater)
     lone = _why_unreliable(ratings)
     coefficients: dict[str, CountStatistic] = {
-        "alpha_interval": reliability.alpha(grouped, groups.number),
-        "icc1": reliability.icc(grouped, groups.number, averaged=False),
-        "icc1k": reliability.icc(grouped, groups.number, averaged=True),
+        "alpha_interval": correlation.alpha(grouped, groups.number),
+        "icc1": correlation.icc(grouped, groups.number, averaged=False),
+        "icc1k": correlation.icc(grouped, groups.number, averaged=True),
     }
     rows = []
     for name, of in coefficients.items():
@@ -90,8 +90,8 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
             )
         )
 
-    beside = reliability.beside_others(ratings, None)
-    own = reliability.rater_spearmans(beside, judge=False)
+    beside = correlation.beside_others(ratings, None)
+    own = correlation.rater_spearmans(beside, judge=False)
     rows.append(_rater_row("", factor, beside, own, rated.items, rng, judge=False))
     return [*rows, *_human_means(factor, rated, groups)]
 
@@ -188,7 +188,7 @@ def _ranks_of_groups(
 ) -> resampling.GroupRanks:
     """Return Spearman within rater, of counts of groups of items."""
     grouped = [replace(one, item=groups.of_item[one.item]) for one in beside]
-    return reliability.rater_ranks(grouped, groups.number, judge=judge)
+    return correlation.rater_ranks(grouped, groups.number, judge=judge)
 
 
 def ceiling(
@@ -199,9 +199,9 @@ def ceiling(
     `headline` is the judge's correlation with people. Everything is on the edits it scored; the
     verdict is over the raters for whom both correlations are defined.
     """
-    beside = reliability.beside_others(rated.ratings, by_edit)
-    own = reliability.rater_spearmans(beside, judge=False)
-    as_rater = reliability.rater_spearmans(beside, judge=True)
+    beside = correlation.beside_others(rated.ratings, by_edit)
+    own = correlation.rater_spearmans(beside, judge=False)
+    as_rater = correlation.rater_spearmans(beside, judge=True)
     row = _rater_row(
         headline.judge, headline.factor, beside, as_rater, rated.items, rng, judge=True
     )
@@ -280,7 +280,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
     `ceiling` is the most that ρ could be, given these raters.
     """
     icc = next(row for row in people if row.statistic == "icc1k")
-    most = reliability.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
+    most = correlation.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
     value = headline.value_or_nan / most if not math.isnan(most) else float("nan")
     why = headline.why if headline.value is None else "the raters' reliability is not above 0"
     if icc.value is None:
@@ -473,16 +473,16 @@ def alternative_entry(
 def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
     """Return the variance components of ratings, with what one more item or rater would bring."""
     ratings = rated.ratings
-    within = reliability.within_between(ratings.value, ratings.edit)
+    within = correlation.within_between(ratings.value, ratings.edit)
     residual = within[0] if within else None
-    levels = reliability.rater_variance(ratings)
+    levels = correlation.rater_variance(ratings)
     if levels is not None:
         # All rated everything: a rater's own level moves all methods alike.
         residual = levels[1]
 
     edits = rated.edits.assign(task="", judge=0.0, ratings=np.bincount(ratings.edit))
     paired = Paired(edits, {}, rated.edits)
-    found = reliability.components(paired.grid("people"), residual, paired.grid("ratings"))
+    found = correlation.components(paired.grid("people"), residual, paired.grid("ratings"))
     if found is None:
         return None
 

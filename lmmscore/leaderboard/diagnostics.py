@@ -15,7 +15,7 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.board import Cube, codes_of, normalised, tabulate
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.reliability import Components, components, within_between
+from lmmscore.stats.correlation import Components, components, within_between
 from lmmscore.stats.resampling import (
     SAME,
     Floats,

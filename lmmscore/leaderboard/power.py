@@ -19,7 +19,7 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError, counted, nearest
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
-from lmmscore.stats.reliability import within_between
+from lmmscore.stats.correlation import within_between
 from lmmscore.stats.resampling import Floats, Ints, as_json, fewest_items
 
 MOST_ITEMS = 1_000_000

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.correlation import Within
-from lmmscore.stats.reliability import Ratings
+from lmmscore.stats import correlation, resampling
+from lmmscore.stats.correlation import Ratings, Within
 from lmmscore.stats.resampling import Floats, Ints, item_weights, ranks, snap
 
 COLUMNS = st.integers(3, 25).flatmap(
@@ -289,7 +288,7 @@ def test_alpha_is_krippendorffs(seed: int) -> None:
     table = np.full((6, ratings.edits), np.nan)
     table[ratings.rater, ratings.edit] = ratings.value
     package = krippendorff.alpha(reliability_data=table, level_of_measurement="interval")
-    assert reliability.alpha(ratings, items)(np.ones((1, items)))[0] == pytest.approx(package)
+    assert correlation.alpha(ratings, items)(np.ones((1, items)))[0] == pytest.approx(package)
 
 
 def test_icc_is_the_one_way_analysis_of_variance() -> None:
@@ -299,10 +298,10 @@ def test_icc_is_the_one_way_analysis_of_variance() -> None:
     edit = np.repeat(np.arange(12), 4)
     ratings = Ratings(table.ravel(), edit, edit, np.tile(np.arange(4), 12))
     f, whole = stats.f_oneway(*table).statistic, np.ones((1, 12))
-    single = reliability.icc(ratings, 12, averaged=False)(whole)[0]
+    single = correlation.icc(ratings, 12, averaged=False)(whole)[0]
     assert single == pytest.approx((f - 1) / (f + 3))
-    assert reliability.icc(ratings, 12, averaged=True)(whole)[0] == pytest.approx((f - 1) / f)
-    assert reliability.ceiling_of((f - 1) / f) == pytest.approx(math.sqrt((f - 1) / f))
+    assert correlation.icc(ratings, 12, averaged=True)(whole)[0] == pytest.approx((f - 1) / f)
+    assert correlation.ceiling_of((f - 1) / f) == pytest.approx(math.sqrt((f - 1) / f))
 
 
 def test_the_ceiling_is_taken_within_raters() -> None:
@@ -310,8 +309,8 @@ def test_the_ceiling_is_taken_within_raters() -> None:
     quality = np.array([1.0, 2, 3, 4, 5, 6])
     edit, rater = np.tile(np.arange(6), 3), np.repeat(np.arange(3), 6)
     ratings = Ratings(quality[edit] + 10.0 * rater, edit, edit, rater)
-    beside = reliability.beside_others(ratings, None)
-    assert reliability.rater_spearmans(beside, judge=False).tolist() == [1, 1, 1]
+    beside = correlation.beside_others(ratings, None)
+    assert correlation.rater_spearmans(beside, judge=False).tolist() == [1, 1, 1]
     own = np.concatenate([one.own for one in beside])
     others = np.concatenate([one.others for one in beside])
     assert stats.spearmanr(own, others).statistic < 0
@@ -325,9 +324,9 @@ def test_variance_components_are_found_again() -> None:
     both = 1.0 * rng.normal(size=(items, methods, 1))
     values = base + both + 0.5 * rng.normal(size=(items, methods, repeats))
     cell = np.repeat(np.arange(items * methods), repeats)
-    within = reliability.within_between(values.ravel(), cell)
+    within = correlation.within_between(values.ravel(), cell)
     assert within is not None
-    found = reliability.components(values.mean(axis=2), within[0], within[2])
+    found = correlation.components(values.mean(axis=2), within[0], within[2])
     assert found is not None
     assert found.item == pytest.approx(4, rel=0.15)
     assert found.method == pytest.approx(2.25, rel=0.35)
@@ -338,7 +337,7 @@ def test_variance_components_are_found_again() -> None:
     assert found.error_of_difference(items=100) < found.error_of_difference(replicates=4)
     noise = found.interaction + (found.residual or 0) / repeats
     reliable = found.method / (found.method + noise / items)
-    assert reliability.mean_reliability(values.mean(axis=2)) == pytest.approx(reliable, abs=1e-3)
+    assert correlation.mean_reliability(values.mean(axis=2)) == pytest.approx(reliable, abs=1e-3)
 
 
 def test_unequal_repeats_leave_the_interaction_as_it_is() -> None:
@@ -350,9 +349,9 @@ def test_unequal_repeats_leave_the_interaction_as_it_is() -> None:
     cell = np.repeat(np.arange(items * methods), counts.ravel())
     values = both.ravel()[cell] + 2 * rng.normal(size=len(cell))
     means = np.bincount(cell, weights=values) / counts.ravel()
-    within = reliability.within_between(values, cell)
+    within = correlation.within_between(values, cell)
     assert within is not None
-    found = reliability.components(means.reshape(items, methods), within[0], counts.astype(float))
+    found = correlation.components(means.reshape(items, methods), within[0], counts.astype(float))
     assert found is not None
     assert found.interaction == pytest.approx(1, rel=0.1)
     assert found.replicates == pytest.approx(stats.hmean(counts.ravel()))
