@@ -157,16 +157,11 @@ def _rater_row(
     left = {reason: count for reason, count in left.items() if count}
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
 
-    found = None
-    if defined.any():
-        groups = item_groups(items, rng)
-        ranks = _ranks_of_groups(beside, groups, judge=judge)
-        side = 1 if judge else 0
+    groups = item_groups(items, rng)
+    ranks = correlation.rater_ranks(beside, groups, judge=judge)
 
-        def of(counted: Floats) -> Floats:
-            return mean_known(ranks.of(counted)[side])
-
-        found = groups.interval(value, of, "fisher")
+    def of(counted: Floats) -> Floats:
+        return mean_known(ranks.of(counted)[-1])
 
     return AgreementRow(
         judge_name,
@@ -177,18 +172,10 @@ def _rater_row(
         int(defined.sum()),
         "raters",
         averaging="mean",
-        interval=found,
+        interval=groups.interval(value, of, "fisher"),
         left_out=left,
         why=f"it is defined for no rater: {told or 'nobody rated'}",
     )
-
-
-def _ranks_of_groups(
-    beside: list[Beside], groups: ItemGroups, *, judge: bool
-) -> resampling.GroupRanks:
-    """Return Spearman within rater, of counts of groups of items."""
-    grouped = [replace(one, item=groups.of_item[one.item]) for one in beside]
-    return correlation.rater_ranks(grouped, groups.number, judge=judge)
 
 
 def ceiling(
@@ -238,7 +225,7 @@ def _with_difference(
 
     groups = item_groups(int(seen.max()) + 1, rng)
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
-    ranks = _ranks_of_groups(usable, groups, judge=True)
+    ranks = correlation.rater_ranks(usable, groups, judge=True)
 
     def difference(counted: Floats) -> Floats:
         rater, judge = ranks.of(counted)

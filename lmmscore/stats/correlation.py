@@ -17,6 +17,7 @@ from lmmscore.stats.resampling import (
     Floats,
     GroupRanks,
     Ints,
+    ItemGroups,
     divide,
     item_sums,
     snap,
@@ -694,8 +695,9 @@ def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:
     return np.array([spearman(one.judge if judge else one.own, one.others) for one in beside])
 
 
-def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> GroupRanks:
-    """Return Spearman within rater of counts: of their own ratings, and of the judge's scores."""
+def rater_ranks(beside: list[Beside], groups: ItemGroups, *, judge: bool) -> GroupRanks:
+    """Return Spearman within rater, of counts of groups of items: of their own ratings and, with
+    `judge`, of the judge's scores."""
     each = [one for one in beside if len(one.own) > 1]
     sides = [[one.own for one in each]]
 
@@ -703,7 +705,8 @@ def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> GroupRanks:
     if judge:
         sides.append([one.judge for one in each])
 
-    return GroupRanks([one.others for one in each], sides, [one.item for one in each], items)
+    item = [groups.of_item[one.item] for one in each]
+    return GroupRanks([one.others for one in each], sides, item, groups.number)
 
 
 def ceiling_of(reliability: float) -> float:
