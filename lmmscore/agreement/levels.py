@@ -738,12 +738,12 @@ class Agreement:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
-                within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
+                within = f" (95% {gap.low:.3f} to {gap.high:.3f})"
 
             found.append(
                 f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
-                f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
-                f"({within}{verdict.raters} raters)."
+                f"rater reaches {verdict.people_value:.3f}; on the {verdict.raters} raters with "
+                f"both figures the difference is {gap.value:.3f}{within}."
             )
 
         return found

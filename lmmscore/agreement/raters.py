@@ -184,7 +184,7 @@ def ceiling(
     """Return the judge's own row of the rater procedure, and the verdict beside the raters.
 
     `headline` is the judge's correlation with people. Everything is on the edits it scored; the
-    verdict is over the raters for whom both correlations are defined.
+    difference is over the raters for whom both correlations are defined.
     """
     beside = correlation.beside_others(rated.ratings, by_edit)
     own = correlation.rater_spearmans(beside, judge=False)
@@ -197,8 +197,8 @@ def ceiling(
         headline.judge,
         headline.factor,
         words=NO_CEILING,
-        judge_value=float(as_rater[both].mean()) if both.any() else row.value_or_nan,
-        people_value=float(own[both].mean()) if both.any() else float("nan"),
+        judge_value=row.value_or_nan,
+        people_value=float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan"),
         difference=None,
         raters=int(both.sum()) if both.sum() > 1 else 0,
     )
