@@ -1,7 +1,7 @@
 """Bring a judge's scores and people's ratings to the same names, scale and edits.
 
-What can be mended by an option raises FileProblem with the option to type; what merely leaves
-something out is a note. Nothing is dropped without one of the two.
+What an option can fix raises FileProblem with the option to type; what merely leaves something out
+is a note. Nothing is dropped without one of the two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SAME_SHARE = 0.7
 """Of two ranges, the share both must cover to be taken for the same scale where none is stated."""
 
 _FEW_OFF = 0.1
-"""Up to this share of ratings off a known scale, they are slips; above, it is another scale."""
+"""Up to this share of ratings off a known scale they are typos; above, it is another scale."""
 
 
 class Sides:
@@ -529,7 +529,7 @@ def check_scale(
     stated: Limits | None,
     notes: list[str],
 ) -> None:
-    """Raise where a few ratings are off the scale: a 70 among sevens is a slip of the pen.
+    """Raise where a few ratings are off the scale: a 70 among sevens is a typo.
 
     That is the stated scale, else the factor's own where most ratings are on it. Without either, a
     rating beyond the range of the judges' scores may be right, and is noted.
@@ -545,7 +545,7 @@ def check_scale(
         few = len(off) <= _FEW_OFF * len(rows) or len(off) == 1
         if stated is not None or (known is not None and few):
             told = _told(off, "is off the scale of", (low, high))
-            raise FileProblem(f"{told}; mend them, or state --scale LOW,HIGH")
+            raise FileProblem(f"{told}; correct them, or state --scale LOW,HIGH")
 
         if known is None and few:
             told = _told(off, "is beyond the judge, which gave", (low, high))
@@ -652,7 +652,7 @@ class Paired:
 def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
     """Return the judge's mean over repeats of each edit, with its task; `scores` are of one factor.
 
-    Raises for an edit that stands twice for the same repeat: which one counts is not ours to guess.
+    Raises for an edit with two lines for one repeat: which of them counts cannot be guessed.
     """
     rows = scores[scores["outcome"] == Outcome.SCORED]
     if not rows.duplicated(EDIT).any():
@@ -663,8 +663,8 @@ def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
     if not twice.empty:
         first = twice.iloc[0]
         raise FileProblem(
-            f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} stands twice for "
-            f"repeat {first['repeat']}; keep one"
+            f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} occurs twice "
+            f"for repeat {first['repeat']}; keep one"
         )
 
     grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
@@ -710,8 +710,7 @@ class RatedEdits:
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
 
     def without_rater(self, rater: int) -> pd.DataFrame:
-        """Return the edits with people's mean without one rater;
-        those nobody else rated are gone."""
+        """Return the edits with people's mean without one rater, if anyone else rated them."""
         ratings = self.ratings
         kept = ratings.rater != rater
         size = np.bincount(ratings.edit[kept], minlength=len(self.edits))

@@ -127,8 +127,7 @@ class MethodStanding:
 
 
 MARGIN = 0.1
-"""A difference in Spearman's ρ that would not matter:
-a judge surely less behind is about as good."""
+"""A difference in Spearman's ρ that would not matter: a judge less behind is about as good."""
 
 FEWEST_FOR_A_VERDICT = 10
 """Items below which nothing is concluded about a judge."""

@@ -1,4 +1,4 @@
-"""The people themselves: their reliability, the ceiling they set, and whether a judge may stand in.
+"""The raters themselves: their reliability, the ceiling they set, whether a judge may replace one.
 
 The ceiling is each rater against the mean of the others, within rater; the judge is put through
 the same in the place of each. The alternative annotator test is Calderon, Reichart and Dror's
@@ -60,7 +60,7 @@ FALSE_DISCOVERY_RATE = 0.05
 
 
 def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> list[AgreementRow]:
-    """Return what is to be said about the people themselves."""
+    """Return the rows about people: how reliable they are, and their mean ratings."""
     ratings = rated.ratings
     groups = item_groups(rated.items, rng)
     # Groups of items take the place of items: what is left out together is summed together.
@@ -347,7 +347,7 @@ class AltTest:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the judge was shown to be able to stand in; None where no test was made."""
+        """Whether the judge was shown to be able to replace a rater; None where not tested."""
         return None if self.winning_rate is None else self.winning_rate >= 0.5
 
 

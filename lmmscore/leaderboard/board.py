@@ -112,8 +112,7 @@ _NEEDED = ("item", "task", "method", "factor", "score")
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor;
-    an item is known by its task and its id together."""
+    """Scores of edits. Axes are item, method, factor; an item is identified by task and id."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -156,25 +155,24 @@ class Cube:
         return self.factors.index(name)
 
     def due(self, factor: int) -> Ints:
-        """Return item × method: judgements that ought to have given a score of the factor."""
+        """Return item × method: judgements that should have given a score of the factor."""
         found: Ints = np.maximum(self.asked - self.absent[:, :, factor], 0)
         return found
 
     def filled(self, factor: int, value: float) -> Floats:
-        """Return item × method means with every hole counted as `value`;
+        """Return item × method means with missing scores counted as `value`;
         NaN only where nothing was asked."""
         scored, due = self.scored[:, :, factor], self.due(factor)
         total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (due - scored) * value
         return np.where(due > 0, total / np.maximum(due, 1), np.nan)
 
     def holes(self, factor: int) -> int:
-        """Return how many judgements gave no score, of those that ought to."""
+        """Return how many judgements lack a score that they should have given."""
         return int((self.due(factor) - self.scored[:, :, factor]).sum())
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column
-    or holds a judgement twice."""
+    """Return the score table as arrays; raise where a column is missing or a judgement repeated."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(
@@ -266,9 +264,8 @@ def _absent(scores: pd.DataFrame, cell: Ints, shape: tuple[int, ...]) -> Ints:
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method
-    without any
-    line in a task was not entered for it, and has none.
+    A method without a line about an item of a task it takes part in has a missing score there. A
+    method without any line in a task was not entered for it.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)
     repeats = np.bincount(sessions, minlength=shape[0])
@@ -360,8 +357,8 @@ def _left_out(parts: pd.DataFrame) -> np.ndarray:
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's,
-    or its first factor's when all are there."""
+    """Return one line per edit, made from that of its first unscored factor, or else of its first
+    factor."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -585,8 +582,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """The methods ranked on one factor in one task category,
-    or over all of them (`task` is None)."""
+    """The methods ranked on one factor, in one task category or over all (`task` is None)."""
 
     task: str | None
     factor: str
@@ -803,7 +799,7 @@ MANY_ITEMS = 75
 """Items from which on the mean of skewed scores is near enough to normal."""
 
 NAMED = 3
-"""Contradictions that are told one by one; the others are counted."""
+"""Contradictions that are listed; the rest are only counted."""
 
 
 def table_caption(
@@ -821,8 +817,7 @@ def table_caption(
 
 
 def table_rule(*, repeats: int, missing: str, lowest: float) -> str:
-    """Return what is done before averaging, what the spread is over,
-    and the rule for missing scores."""
+    """Return what is averaged first, what the std is over, and the rule for missing scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
     return f"{first}std over items; {missing_rule(missing, lowest)}"
 
@@ -852,8 +847,7 @@ def left_out_note(factor: str, edits: int, of: int) -> str:
     """Return how many edits a factor does not count for."""
     return (
         f"{factor} was left out for {edits} of {counted(of, 'edit')}: not asked of their items, or "
-        "said "
-        "not to apply. It does not count there, and is no missing score."
+        "said not to apply. It does not count there, and is no missing score."
     )
 
 
@@ -871,7 +865,7 @@ def range_warning(rows: Sequence[BoardRow], scale: tuple[float, float], *, obser
 def contradiction_warning(tests: Differences) -> str:
     """Return which methods rank above others that beat them on the items both have; "" for none.
 
-    Significant ones are told one by one, the rest are counted.
+    A few significant ones are listed, the rest are counted.
     """
     found = tests.contradictions()
     if not found:

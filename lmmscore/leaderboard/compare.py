@@ -68,8 +68,7 @@ class Problem:
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: its letters and digits, `+` as plus,
-    known aliases resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus, aliases resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -163,7 +162,7 @@ def _twice(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Prob
             entry.task,
             entry.method,
             "printed-twice",
-            f"{entry.method} stands twice in {entry.task}",
+            f"{entry.method} is listed twice in {entry.task}",
         )
 
 
@@ -171,8 +170,7 @@ def _rank(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Probl
     """Compare with every other line: whoever has the higher mean must have the better rank.
 
     Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
-    are no
-    contradiction either: a table may leave lines out.
+    are no contradiction either: a table may leave lines out.
     """
     if entry.rank is None:
         return
@@ -210,8 +208,7 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
 
-    # A printed mean stands for everything that rounds to it, and near the end of a scale that
-    # matters.
+    # A printed mean may be anything that rounds to it, which matters near the ends of a scale.
     most = max(
         largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
     )
@@ -223,15 +220,12 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
 
 
 def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
-    """Return the largest sample standard deviation of `n` scores with this mean (None: of any
-    number).
+    """Return the largest sample standard deviation of `n` scores (None: any number) with this mean.
 
-    It is reached by as many scores at both ends as the mean allows and one in between to make it
-    come out.
+    It is reached with all scores at the two ends but one, which makes the mean come out.
     """
     mean = min(max(mean, low), high)
-    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-
-    # mean)(mean-low)).
+    # Beyond a few hundred scores the bound only falls, towards the population's.
     sizes = range(2, 400) if n is None else (max(n, 2),)
     return max(_largest(mean, low, high, size) for size in sizes)
 
@@ -249,8 +243,7 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCorrelation:
-    """One printed correlation: of a judge, a task, a method and a factor,
-    as far as they are named."""
+    """One printed correlation, with what it is of as far as that is named."""
 
     group: tuple[str, ...]
     """Everything but the method, by which lines belong together."""
@@ -383,8 +376,7 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """One method in both tables. Ranks are among those in both, by mean;
-    `printed_rank` is as published."""
+    """One method in both tables. Ranks are by mean, among the methods in both."""
 
     method: str
     published_method: str
@@ -411,8 +403,7 @@ class TaskAgainst:
     factor: str = OVERALL
     """What the run's means are of."""
     ambiguous: tuple[str, ...] = ()
-    """Names left out: they differ from another of their table only in case or punctuation,
-    and match both."""
+    """Names left out because they match several lines but for case and punctuation."""
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
@@ -420,8 +411,7 @@ class TaskAgainst:
 
 
 def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
-    """Return the methods in both, side by side, for every task category in both;
-    names match by `key_of`."""
+    """Return for every task category in both the methods in both, matched by `key_of`."""
     found = []
     for table in board.tables:
         if table.task is not None:
@@ -460,7 +450,7 @@ def _ambiguous(
     theirs: Sequence[PublishedRow],
     pairs: Sequence[tuple[BoardRow, PublishedRow]],
 ) -> list[str]:
-    """Return the names whose key is in both tables, but that stand for nobody in particular."""
+    """Return the names whose key is in both tables but could not be matched to one line."""
     taken: set[int] = set()
     for row, entry in pairs:
         taken |= {id(row), id(entry)}
@@ -479,8 +469,7 @@ def _ambiguous(
 def _same(
     row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
 ) -> bool:
-    """Tell whether two lines are one method's: by key where that is nobody else's,
-    else by the very name."""
+    """Return whether two lines are of one method: by key where it is unique, else by exact name."""
     if key_of(row.method) != key_of(entry.method):
         return False
 
@@ -520,8 +509,7 @@ def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, .
 def correlations(
     first: Sequence[float], second: Sequence[float]
 ) -> tuple[float | None, float | None]:
-    """Return Spearman's rho and Kendall's tau-b;
-    None below three pairs or where one side is all ties."""
+    """Return Spearman's ρ and Kendall's τ-b; None below three pairs or where a side is constant."""
     a, b = np.round(first, 9), np.round(second, 9)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, None
@@ -569,7 +557,7 @@ class RunAgreement:
     pearson: float | None
     spearman: float | None
     mean_difference: float | None
-    """Of the second run's scores from the first's: how much more generous it is."""
+    """Second run minus first: how much more generous it is."""
     mean_distance: float | None
     methods: int
     rank_spearman: float | None
@@ -578,8 +566,7 @@ class RunAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """One method's ranks and means in every run, on one factor,
-    in one task category or over all."""
+    """One method's ranks and means in every run, in one table."""
 
     factor: str
     task: str | None
@@ -704,8 +691,7 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 def differing(
     names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
 ) -> list[str]:
-    """Return a sentence for each thing that is not the same in all runs, and would have to be
-    before their scores are pooled."""
+    """Return a sentence for each difference between runs that forbids pooling their scores."""
     found = []
     recorded = []
     for name, known in zip(names, settings, strict=True):

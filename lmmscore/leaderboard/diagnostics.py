@@ -1,4 +1,4 @@
-"""What stands behind a leaderboard: position, repeats, variance, sensitivity to weights, habits."""
+"""Diagnostics of a leaderboard: position, repeats, variance, sensitivity to weights, habits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lmmscore.stats.resampling import (
 )
 
 # --------------------------------------------------------------------------------------------------
-# Whether the place in which an edit was shown moved its score.
+# Whether the position of an edit in the session moved its score.
 # --------------------------------------------------------------------------------------------------
 
 FIXED = (
@@ -307,8 +307,7 @@ def _reassigned(placed: Placed) -> Floats:
 
 
 def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator) -> list[Ints]:
-    """Return which session's order each session gets; all ways but the recorded one,
-    or a sample."""
+    """Return which session's order each session gets: every other way, or a sample of them."""
     same = np.arange(sessions)
     if len(kinds) == 1 and sessions <= _ALL_UP_TO:
         return [np.array(way) for way in permutations(range(sessions))][1:]
@@ -357,7 +356,7 @@ def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tu
 
 
 # --------------------------------------------------------------------------------------------------
-# What stands behind a leaderboard: repeats, variance, sensitivity to weights, and habits.
+# Repeats, variance, sensitivity to weights, and the judge's habits.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -545,8 +544,7 @@ def sensitivity(
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
-    """Return method × factor means over each method's fully scored items,
-    for methods that have any."""
+    """Return method × factor means over each method's fully scored items, for methods with any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
     complete = np.asarray(np.isfinite(parts).all(axis=2))
     kept = np.flatnonzero(complete.any(axis=0))
@@ -565,7 +563,7 @@ def _standing(
     methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats
 ) -> Standing:
     """Return how one method fares under the sampled weights, and whether any weights matter."""
-    # By method and factor. Against a rival it beats on every factor, or on none, weights decide
+    # Against a rival that is behind on every factor, or ahead on every factor, weights decide
     # nothing.
     lead = means[i] - np.delete(means, i, axis=0)
     same = (np.abs(lead) <= SAME).all(axis=1)
@@ -687,8 +685,8 @@ def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
     if "outcome" not in scores.columns or not factors:
         return {}
 
-    # One line per edit and repeat: all factors of an edit come from one reply, and the first stands
-    # for them.
+    # One line per edit and repeat, since all its factors come from one reply: an unscored factor's
+    # if there is one.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
     worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
         "good", kind="stable"

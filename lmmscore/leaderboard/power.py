@@ -24,10 +24,10 @@ from lmmscore.stats.resampling import Floats, Ints, as_json, fewest_items
 
 MOST_ITEMS = 1_000_000
 MOST_REPEATS = 10
-"""Repeats above which nobody would go: more items are the cheaper way."""
+"""More repeats than this are never proposed: more items are cheaper."""
 
 CONFIDENCE = 0.8
-"""Of the range of items: what a pilot says about the size of a difference is never sure."""
+"""Of the range of items: a pilot only bounds the size of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def power_of(
 def _gaps(
     scores: pd.DataFrame, first: str, second: str, task: str | None, factor: str
 ) -> tuple[Floats, Ints, int]:
-    """Return the differences of both methods in the same session, the item of each,
-    and how many methods there are to compare."""
+    """Return the differences of both methods in the same session, the item of each, and how many
+    methods the leaderboard compares."""
     cube = tabulate(scores)
     _refuse_no_overall(cube, factor)
     cube.factor(factor)

@@ -135,7 +135,7 @@ class Rules:
     holm: Family
 
     def check(self) -> None:
-        """Raise for a rule there is not, and for a number that cannot be meant."""
+        """Raise for an unknown rule or a number out of range."""
         for name, known in (
             ("missing", get_args(Missing)),
             ("average", get_args(Average)),
@@ -617,9 +617,8 @@ def group_means(
 ) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
-    An edit's repeats are averaged first. Only the factors named count; several of them are never
-    averaged together:
-    the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
+    An edit's repeats are averaged first. Only the factors named count, and they are never averaged
+    together: with several, the factor becomes a key. Missing scores are treated as in `rank`.
     """
     cube = tabulate(scores)
     wanted = chosen_factors(cube, factor)

@@ -28,7 +28,7 @@ Numbers = NDArray[np.floating]
 Limits = tuple[float, float]
 
 TINY = 1e-12
-"""A variance below this is none."""
+"""Sums of squares below this count as 0."""
 
 
 def snap(values: Floats) -> Floats:
@@ -52,7 +52,7 @@ def snap(values: Floats) -> Floats:
 
 
 def sum_table(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """Return a table whose product with counts adds those of the columns into the rows."""
+    """Return the sparse matrix of zeros and ones whose product sums columns' counts into rows."""
     from scipy import sparse
 
     return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
@@ -79,8 +79,7 @@ def mean_known(table: Floats) -> Floats:
 
 
 def item_weights(values: Floats, strata: Ints | None) -> Floats:
-    """Return what each known value weighs in its column's mean: the same,
-    or the same per stratum."""
+    """Return each known value's weight in its column's mean: all equal, or equal per stratum."""
     known = np.isfinite(values)
     if strata is None:
         return np.asarray(known / np.maximum(known.sum(axis=0), 1))
@@ -180,8 +179,7 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its 95% limits; `low` and `high` are None, with the reason,
-    where there are none."""
+    """A value with its 95% limits; both are None, and `why` says why, where there are none."""
 
     value: float
     low: float | None = None
@@ -534,8 +532,7 @@ _BLOCK = 1 << 20
 
 
 def draws_needed(tests: int, alpha: float, least: int) -> int:
-    """Return how many permutations to draw so that Holm's first step can be passed,
-    and reliably."""
+    """Return how many permutations to draw so that Holm's first step can be passed reliably."""
     return max(least, math.ceil(REACHED * tests / alpha))
 
 
@@ -555,10 +552,10 @@ def sign_flip_p(
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the two-sided p of each pair of columns if the sign of every difference were a coin's.
+    """Return the two-sided p-value of each pair of columns, by flipping signs of differences.
 
-    Were two methods alike, swapping their names on an item would change nothing but the sign of its
-    difference. `strata` is the task of each item where the mean is over tasks. NaN is a missing
+    If two methods were equal, swapping their names on an item would change nothing but the sign of
+    its difference. `strata` is the task of each item where the mean is over tasks. NaN is a missing
     score, and a pair is tested on the items both have. Up to EXACT_UP_TO items every pattern is
     tried; above, `draws` random ones and the data themselves. NaN for a pair without an item in
     common.
@@ -594,8 +591,7 @@ def sign_flip_p(
 
 
 def _weighed(values: Floats, strata: Ints | None) -> Floats:
-    """Return values by what they weigh, 0 where there is none;
-    all weigh the same without strata."""
+    """Return values times their weights, 0 for missing ones; without strata all weigh 1."""
     if strata is not None:
         values = values * item_weights(values, strata)
     return np.where(np.isfinite(values), values, 0.0)
@@ -655,7 +651,7 @@ def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
 def swap_p(
     difference: CountStatistic, items: int, *, draws: int, rng: np.random.Generator
 ) -> float:
-    """Return the two-sided p of no difference between two judges, by swapping them item by item.
+    """Return the two-sided p-value of no difference between two judges, by swapping them per item.
 
     `difference` takes rows of 1 for items that stay and 0 for those that are swapped.
     """
@@ -700,8 +696,7 @@ def holm(p: Floats) -> Floats:
 
 
 def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
-    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
-    else 0."""
+    """Return 1 for hypotheses rejected at this false discovery rate, under any dependence."""
     tests = len(p)
     place = np.arange(1, tests + 1)
     order = np.argsort(p)
@@ -740,15 +735,16 @@ def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:
 
 
 def _letter(number: int) -> str:
-    """Return a … z, then a' … : a second letter never looks like two groups."""
+    """Return a … z, then a' … z': two letters would look like two groups."""
     return chr(ord("a") + number % 26) + "'" * (number // 26)
 
 
 def rank_limits(names: list[str], better: set[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """Return the ranks each name may have: 1 + those surely better … all less those surely worse.
+    """Return the ranks each name may have, given the significant differences.
 
-    `better` holds (winner, loser) of every significant difference. Taken from tests that err
-    family-wise in 5%, all ranks hold together with 95% confidence.
+    `better` holds the (winner, loser) of each. The best rank is 1 + the number of those better, the
+    worst the number of names less those worse. From tests with a family-wise error of 5%, all rank
+    intervals hold together with 95% confidence.
     """
     ahead = dict.fromkeys(names, 0)
     behind = dict.fromkeys(names, 0)
