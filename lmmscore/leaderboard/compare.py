@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -424,11 +424,9 @@ def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAga
 
 def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     """Return one task category: what is in both tables, and what is not."""
-    every = product(table.rows, theirs)
-    pairs = [(row, entry) for row, entry in every if _same(row, entry, table.rows, theirs)]
+    pairs, ambiguous = _pairs(table.rows, theirs)
     rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
-    ambiguous = _ambiguous(table.rows, theirs, pairs)
     ranked = {key_of(row.method) for row in table.rows if row.mean is not None}
     printed = {key_of(entry.method) for entry in theirs}
     unmatched = [entry.method for entry in theirs if key_of(entry.method) not in ranked]
@@ -445,40 +443,28 @@ def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     )
 
 
-def _ambiguous(
-    ours: Sequence[BoardRow],
-    theirs: Sequence[PublishedRow],
-    pairs: Sequence[tuple[BoardRow, PublishedRow]],
-) -> list[str]:
-    """Return the names whose key is in both tables but could not be matched to one line."""
-    taken: set[int] = set()
-    for row, entry in pairs:
-        taken |= {id(row), id(entry)}
+def _pairs(
+    ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
+) -> tuple[list[tuple[BoardRow, PublishedRow]], list[str]]:
+    """Return the lines of one method in both tables, and the names that match several lines.
 
-    keys = {key_of(row.method) for row in ours}
-    shared = keys & {key_of(entry.method) for entry in theirs}
-    found: dict[str, None] = {}
+    Names match by key where that is unique in both tables, else only if they are the very same.
+    """
+    found = []
+    for row in ours:
+        key = key_of(row.method)
+        rivals = [other for other in ours if key_of(other.method) == key]
+        entries = [entry for entry in theirs if key_of(entry.method) == key]
+        if len(rivals) > 1 or len(entries) > 1:
+            entries = [entry for entry in entries if entry.method == row.method]
+        if len(entries) == 1:
+            found.append((row, entries[0]))
+
+    taken = {id(line) for pair in found for line in pair}
+    shared = {key_of(row.method) for row in ours} & {key_of(entry.method) for entry in theirs}
     lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
-    for line in lines:
-        if key_of(line.method) in shared and id(line) not in taken:
-            found[line.method] = None
-
-    return list(found)
-
-
-def _same(
-    row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
-) -> bool:
-    """Return whether two lines are of one method: by key where it is unique, else by exact name."""
-    if key_of(row.method) != key_of(entry.method):
-        return False
-
-    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
-    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
-    if len(names) == len(rivals) == 1:
-        return True
-
-    return row.method == entry.method and names.count(entry.method) == 1
+    left = [line.method for line in lines if id(line) not in taken]
+    return found, list(dict.fromkeys(name for name in left if key_of(name) in shared))
 
 
 def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
@@ -732,41 +718,24 @@ def _short(value: Any) -> str:
 
 
 def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
-    """Return every method's ranks in the tables of all runs, table by table."""
+    """Return every method's rank and mean in each run, None where a run lacks it."""
+    tables = [
+        {table.task: table for table in board.tables if table.factor == factor} for board in boards
+    ]
     found = []
-    for task in _tasks(boards, factor):
-        rows = [_rows_by_method(board, task, factor) for board in boards]
-        methods: dict[str, None] = {}
-        for own in rows:
-            methods |= dict.fromkeys(own)
-
-        found += [_change(factor, task, method, rows) for method in methods]
+    for task in dict.fromkeys(task for own in tables for task in own):
+        rows = [_by_method(own.get(task)) for own in tables]
+        for method in dict.fromkeys(name for own in rows for name in own):
+            lines = [own.get(method) for own in rows]
+            ranks = tuple(line.rank if line else None for line in lines)
+            means = tuple(line.mean if line else None for line in lines)
+            found.append(RankChange(factor, task, method, ranks, means))
 
     return found
 
 
-def _change(
-    factor: str, task: str | None, method: str, rows: Sequence[Mapping[str, BoardRow]]
-) -> RankChange:
-    """Return one method's rank and mean in each run; None where a run lacks it."""
-    lines = [own.get(method) for own in rows]
-    ranks = tuple(line.rank if line else None for line in lines)
-    means = tuple(line.mean if line else None for line in lines)
-    return RankChange(factor, task, method, ranks, means)
-
-
-def _tasks(boards: Sequence[Leaderboard], factor: str) -> list[str | None]:
-    """Return the tasks that any run has a table of, in the order they first occur."""
-    tables = [table for board in boards for table in board.tables]
-    return list(dict.fromkeys(table.task for table in tables if table.factor == factor))
-
-
-def _rows_by_method(board: Leaderboard, task: str | None, factor: str) -> dict[str, BoardRow]:
-    """Return the lines of one table; none where the run has no such table."""
-    for table in board.tables:
-        if (table.task, table.factor) == (task, factor):
-            return {row.method: row for row in table.rows}
-    return {}
+def _by_method(table: BoardTable | None) -> dict[str, BoardRow]:
+    return {row.method: row for row in table.rows} if table else {}
 
 
 def _agreement(
