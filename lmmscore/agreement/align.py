@@ -98,32 +98,34 @@ class Sides:
         number nobody gave, which no headline should be about. A rating that lacks a factor gets
         none.
         """
-        scored = {factor for table in self.judges.values() for factor in table["factor"].unique()}
-        rated = [str(name) for name in self.ratings["factor"].unique()]
-        both = [name for name in rated if name in scored]
-        wanted = [factor for factor in (weights or both) if factor != OVERALL]
-        given = OVERALL in rated or OVERALL not in scored
-        if given or not wanted or not set(wanted) <= set(both):
+        wanted = self._overall_parts(weights)
+        if not wanted:
             return False
 
-        shares = pd.Series(dict(weights) if weights else 1.0, index=wanted, dtype=float)
-        rows = self.ratings[self.ratings["factor"].isin(wanted)]
-        wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")
-        whole = wide[wanted].dropna()
-        scores = (whole * shares).sum(axis=1) / shares.sum()
-        lacking = len(wide) - len(whole)
-        left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
+        overall, lacking = overall_ratings(self.ratings, wanted, weights)
         how = f"their {wanted[0]}"
         if weights:
             how = "weighted as the judge's"
         elif len(wanted) > 1:
             how = f"the mean of their {len(wanted)} factors"
 
+        left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
         self.notes.append(f"people gave no overall; it is {how}{left}")
-        added = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
-        columns = self.ratings.columns
-        self.ratings = pd.concat([self.ratings, added[columns]], ignore_index=True)
+        self.ratings = pd.concat([self.ratings, overall], ignore_index=True)
         return weights is None and len(wanted) > 1
+
+    def _overall_parts(self, weights: Mapping[str, float] | None) -> list[str]:
+        """Return the factors to make people's overall of; none where it is given or cannot be."""
+        rated = [str(name) for name in self.ratings["factor"].unique()]
+        scored: set[str] = set()
+        for table in self.judges.values():
+            scored |= set(table["factor"].unique())
+
+        both = [name for name in rated if name in scored]
+        wanted = [factor for factor in (weights or both) if factor != OVERALL]
+        if OVERALL in rated or OVERALL not in scored or not set(wanted) <= set(both):
+            return []
+        return wanted
 
     def shared_factors(self, wanted: Sequence[str]) -> dict[str, list[str]]:
         """Return the factors that each judge shares with people; the wanted ones, if named.
@@ -408,6 +410,19 @@ def _some(names: set[str]) -> str:
     listed = sorted(names)
     more = ", …" if len(listed) > EXAMPLES else ""
     return ", ".join(repr(name) for name in listed[:EXAMPLES]) + more
+
+
+def overall_ratings(
+    ratings: pd.DataFrame, factors: list[str], weights: Mapping[str, float] | None
+) -> tuple[pd.DataFrame, int]:
+    """Return overalls derived from whole ratings, and how many ratings lack a factor."""
+    shares = pd.Series(dict(weights) if weights else 1.0, index=factors, dtype=float)
+    rows = ratings[ratings["factor"].isin(factors)]
+    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")
+    whole = wide[factors].dropna()
+    scores = (whole * shares).sum(axis=1) / shares.sum()
+    made = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
+    return made[ratings.columns], len(wide) - len(whole)
 
 
 def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> None:

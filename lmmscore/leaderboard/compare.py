@@ -460,11 +460,25 @@ def _pairs(
         if len(entries) == 1:
             found.append((row, entries[0]))
 
-    taken = {id(line) for pair in found for line in pair}
-    shared = {key_of(row.method) for row in ours} & {key_of(entry.method) for entry in theirs}
-    lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
-    left = [line.method for line in lines if id(line) not in taken]
-    return found, list(dict.fromkeys(name for name in left if key_of(name) in shared))
+    return found, _unmatched([*ours, *theirs], found)
+
+
+def _unmatched(
+    lines: Sequence[BoardRow | PublishedRow], pairs: Sequence[tuple[BoardRow, PublishedRow]]
+) -> list[str]:
+    """Return the names that are in no pair although their key is in both tables."""
+    taken: set[int] = set()
+    for row, entry in pairs:
+        taken |= {id(row), id(entry)}
+
+    ours = {key_of(line.method) for line in lines if isinstance(line, BoardRow)}
+    theirs = {key_of(line.method) for line in lines if isinstance(line, PublishedRow)}
+    found: dict[str, None] = {}
+    for line in lines:
+        if id(line) not in taken and key_of(line.method) in ours & theirs:
+            found[line.method] = None
+
+    return list(found)
 
 
 def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
@@ -719,23 +733,31 @@ def _short(value: Any) -> str:
 
 def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
     """Return every method's rank and mean in each run, None where a run lacks it."""
-    tables = [
-        {table.task: table for table in board.tables if table.factor == factor} for board in boards
-    ]
+    tables = [_by_task(board, factor) for board in boards]
+    tasks: dict[str | None, None] = {}
+    for own in tables:
+        tasks |= dict.fromkeys(own)
+
     found = []
-    for task in dict.fromkeys(task for own in tables for task in own):
-        rows = [_by_method(own.get(task)) for own in tables]
-        for method in dict.fromkeys(name for own in rows for name in own):
-            lines = [own.get(method) for own in rows]
-            ranks = tuple(line.rank if line else None for line in lines)
-            means = tuple(line.mean if line else None for line in lines)
+    for task in tasks:
+        rows = [own.get(task, {}) for own in tables]
+        methods: dict[str, None] = {}
+        for lines in rows:
+            methods |= dict.fromkeys(lines)
+
+        for method in methods:
+            lines_of = [lines.get(method) for lines in rows]
+            ranks = tuple(line.rank if line else None for line in lines_of)
+            means = tuple(line.mean if line else None for line in lines_of)
             found.append(RankChange(factor, task, method, ranks, means))
 
     return found
 
 
-def _by_method(table: BoardTable | None) -> dict[str, BoardRow]:
-    return {row.method: row for row in table.rows} if table else {}
+def _by_task(board: Leaderboard, factor: str) -> dict[str | None, dict[str, BoardRow]]:
+    """Return the lines of the tables of a factor, by task and method."""
+    tables = [table for table in board.tables if table.factor == factor]
+    return {table.task: {row.method: row for row in table.rows} for table in tables}
 
 
 def _agreement(
