@@ -342,7 +342,7 @@ def _verdict(judge: Floats, ratings: Floats, rng: np.random.Generator) -> str:
     pair = paired(judge, ratings.mean(axis=0))
     rated = rated_edits(tidy_ratings(ratings))
     head = pooled(pair, rng)
-    return ceiling(head, rated, by_edit(rated, pair), rng).verdict.words
+    return ceiling(head, rated, by_edit(rated, pair), rng)[1].words
 
 
 @cache

@@ -1,7 +1,7 @@
 """Bring a judge's scores and people's ratings to the same names, scale and edits.
 
-What can be mended by an option raises FileProblem with the option to type; what merely leaves
-something out is a note. Nothing is dropped without one of the two.
+What an option can fix raises FileProblem with the option to type; what merely leaves something out
+is a note. Nothing is dropped without one of the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lmmscore.errors import FileProblem, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.correlation import Ratings
 from lmmscore.stats.resampling import Floats, Ints
 
 EXAMPLES = 3
@@ -30,7 +30,7 @@ _SAME_SHARE = 0.7
 """Of two ranges, the share both must cover to be taken for the same scale where none is stated."""
 
 _FEW_OFF = 0.1
-"""Up to this share of ratings off a known scale, they are slips; above, it is another scale."""
+"""Up to this share of ratings off a known scale they are typos; above, it is another scale."""
 
 
 class Sides:
@@ -59,8 +59,11 @@ class Sides:
         matched = []
         for name, table in zip(self.judges, tables, strict=True):
             table = match_methods(name, table, ratings, self.notes)
-            table = match_items(name, table, ratings, self.notes)
-            check_items(name, table, ratings, self.notes)
+            items = set(ratings["item"])
+            if not items & set(table["item"]):
+                table = _same_keys(name, table, "item", items, self.notes)
+
+            check_items(name, table, items, self.notes)
             matched.append(table)
 
         if methods:
@@ -89,21 +92,85 @@ class Sides:
         return matches, mapped
 
     def add_overall(self, weights: Mapping[str, float] | None) -> bool:
-        """Give people an overall where only the judges have one; True for a plain mean."""
-        scored = {factor for table in self.judges.values() for factor in table["factor"].unique()}
-        if OVERALL not in scored:
+        """Give people an overall where only the judges have one; True for a plain mean.
+
+        It is weighted as the judge's, or the mean of the factors where no weights are known: a
+        number nobody gave, which no headline should be about. A rating that lacks a factor gets
+        none.
+        """
+        wanted = self._overall_parts(weights)
+        if not wanted:
             return False
 
-        both = [str(name) for name in self.ratings["factor"].unique() if name in scored]
-        self.ratings, plain_mean = add_overall(self.ratings, both, weights, self.notes)
-        return plain_mean
+        overall, lacking = overall_ratings(self.ratings, wanted, weights)
+        how = f"their {wanted[0]}"
+        if weights:
+            how = "weighted as the judge's"
+        elif len(wanted) > 1:
+            how = f"the mean of their {len(wanted)} factors"
+
+        left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
+        self.notes.append(f"people gave no overall; it is {how}{left}")
+        self.ratings = pd.concat([self.ratings, overall], ignore_index=True)
+        return weights is None and len(wanted) > 1
+
+    def _overall_parts(self, weights: Mapping[str, float] | None) -> list[str]:
+        """Return the factors to make people's overall of; none where it is given or cannot be."""
+        rated = [str(name) for name in self.ratings["factor"].unique()]
+        scored: set[str] = set()
+        for table in self.judges.values():
+            scored |= set(table["factor"].unique())
+
+        both = [name for name in rated if name in scored]
+        wanted = [factor for factor in (weights or both) if factor != OVERALL]
+        if OVERALL in rated or OVERALL not in scored or not set(wanted) <= set(both):
+            return []
+        return wanted
 
     def shared_factors(self, wanted: Sequence[str]) -> dict[str, list[str]]:
-        """Return the factors that each judge shares with people; the wanted ones, if named."""
-        return {
-            name: shared_factors(name, table, self.ratings, wanted, self.notes)
-            for name, table in self.judges.items()
-        }
+        """Return the factors that each judge shares with people; the wanted ones, if named.
+
+        The overall comes last. Factors that look like one thing under two names are an error with
+        the rename to type; others are noted.
+        """
+        theirs = [str(name) for name in self.ratings["factor"].unique()]
+        found = {}
+        for judge, table in self.judges.items():
+            ours = [str(name) for name in table["factor"].unique()]
+            both = [factor for factor in ours if factor in theirs]
+            if wanted:
+                both = _chosen(wanted, both)
+            else:
+                self._check_unshared(judge, ours, theirs)
+
+            found[judge] = sorted(both, key=lambda factor: factor == OVERALL)
+
+        return found
+
+    def _check_unshared(self, judge: str, ours: Sequence[str], theirs: Sequence[str]) -> None:
+        """Note the factors that one side lacks; raise where a rename would bring them together."""
+        only_ours = [factor for factor in ours if factor not in theirs]
+        only_theirs = [factor for factor in theirs if factor not in ours]
+        near = [(name, _near(name, only_ours)) for name in only_theirs]
+        near = [(name, other) for name, other in near if other]
+        if near:
+            pairs = "; ".join(f"people's {name} ~ the judge's {other}" for name, other in near)
+            typed = " ".join(f"--rename {name}={other}" for name, other in near)
+            raise FileProblem(
+                f"{judge}: factors do not match ({pairs}); if they are the same, add {typed}"
+            )
+
+        if not set(ours) & set(theirs) - {OVERALL} and only_theirs and only_ours:
+            raise FileProblem(
+                f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people "
+                f"{', '.join(only_theirs)}; for example --rename {only_theirs[0]}={only_ours[0]}"
+            )
+
+        left = ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for"))
+        for names, where in left:
+            if names:
+                it = "it" if len(names) == 1 else "them"
+                self.notes.append(f"left out, because {where} {it}: {', '.join(names)}")
 
     def note_derived_overalls(self) -> bool:
         """Note how overalls were made that no file and no dialog gave; False where all were."""
@@ -151,53 +218,13 @@ def derived_overall(scores: pd.DataFrame) -> str:
     return str(said[0]) if len(said) == 1 else ""
 
 
-def shared_factors(
-    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, wanted: Sequence[str], notes: list[str]
-) -> list[str]:
-    """Return the factors both sides have, overall last; only the wanted ones, where some are.
-
-    Factors that look like one thing under two names are an error with the rename to type; others
-    are noted.
-    """
-    ours, theirs = list(scores["factor"].unique()), list(ratings["factor"].unique())
-    both = [factor for factor in ours if factor in theirs]
-    if wanted:
-        return _chosen(wanted, both)
-
-    only_ours = [factor for factor in ours if factor not in theirs]
-    only_theirs = [factor for factor in theirs if factor not in ours]
-    near = {name: _near(name, only_ours) for name in only_theirs}
-    near = {name: other for name, other in near.items() if other}
-    if near:
-        told = "; ".join(f"people's {name} ~ the judge's {other}" for name, other in near.items())
-        typed = " ".join(f"--rename {name}={other}" for name, other in near.items())
-        raise FileProblem(
-            f"{judge}: factors do not match ({told}); if they are the same, add {typed}"
-        )
-
-    if not set(both) - {OVERALL} and only_theirs and only_ours:
-        raise FileProblem(
-            f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people "
-            f"{', '.join(only_theirs)}; for example --rename {only_theirs[0]}={only_ours[0]}"
-        )
-
-    left = ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for"))
-    for names, where in left:
-        if names:
-            it = "it" if len(names) == 1 else "them"
-            notes.append(f"left out, because {where} {it}: {', '.join(names)}")
-
-    return sorted(both, key=lambda factor: factor == OVERALL)
-
-
 def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
             hint = f"{nearest(factor, shared)}; both have: {', '.join(shared)}"
             raise FileProblem(f"--factor {factor}: not both scored and rated{hint}")
 
-    chosen = [factor for factor in shared if factor in wanted]
-    return sorted(chosen, key=lambda factor: factor == OVERALL)
+    return [factor for factor in shared if factor in wanted]
 
 
 def _near(name: str, others: Sequence[str]) -> str:
@@ -350,9 +377,9 @@ def _by_key(names: set[str]) -> dict[str, list[str]]:
     return found
 
 
-def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> None:
+def check_items(judge: str, scores: pd.DataFrame, theirs: set[str], notes: list[str]) -> None:
     """Raise where no item matches, with examples; note those that do not where some do."""
-    ours, theirs = set(scores["item"]), set(ratings["item"])
+    ours = set(scores["item"])
     if not ours & theirs:
         raise FileProblem(
             f"{judge}: no item was both judged and rated; the judge has for example "
@@ -363,9 +390,9 @@ def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: 
         (theirs - ours, "people rated but the judge did not score"),
         (ours - theirs, "nobody rated"),
     )
-    for only, told in left:
+    for only, which in left:
         if only:
-            notes.append(f"{judge}: items {told} ({len(only)}), for example {_some(only)}")
+            notes.append(f"{judge}: items {which} ({len(only)}), for example {_some(only)}")
 
 
 def _hint(ours: set[str], theirs: set[str]) -> str:
@@ -379,61 +406,31 @@ def _plain(item: str) -> str:
     return item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower()
 
 
-def match_items(
-    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
-) -> pd.DataFrame:
-    """Return the scores with people's item ids,
-    where none is the same and it is plain which is which."""
-    ours, theirs = set(scores["item"]), set(ratings["item"])
-    if ours & theirs:
-        return scores
-    return _same_keys(judge, scores, "item", theirs, notes)
-
-
 def _some(names: set[str]) -> str:
     listed = sorted(names)
     more = ", …" if len(listed) > EXAMPLES else ""
     return ", ".join(repr(name) for name in listed[:EXAMPLES]) + more
 
 
-def add_overall(
-    ratings: pd.DataFrame,
-    factors: Sequence[str],
-    weights: Mapping[str, float] | None,
-    notes: list[str],
-) -> tuple[pd.DataFrame, bool]:
-    """Return the ratings with an overall where people gave none, and whether it is a plain mean.
-
-    It is weighted as the judge's, or the mean of the factors where no weights are known: a number
-    nobody gave, which no headline should be about. A rating that lacks a factor gets none.
-    """
-    wanted = [factor for factor in (weights or factors) if factor != OVERALL]
-    if OVERALL in set(ratings["factor"]) or not wanted or not set(wanted) <= set(factors):
-        return ratings, False
-
-    given = weights or dict.fromkeys(wanted, 1.0)
-    shares = pd.Series({factor: given[factor] for factor in wanted}, dtype=float)
-    rows = ratings[ratings["factor"].isin(wanted)]
-    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[wanted]
-    whole = wide.dropna()
+def overall_ratings(
+    ratings: pd.DataFrame, factors: list[str], weights: Mapping[str, float] | None
+) -> tuple[pd.DataFrame, int]:
+    """Return overalls derived from whole ratings, and how many ratings lack a factor."""
+    shares = pd.Series(dict(weights) if weights else 1.0, index=factors, dtype=float)
+    rows = ratings[ratings["factor"].isin(factors)]
+    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")
+    whole = wide[factors].dropna()
     scores = (whole * shares).sum(axis=1) / shares.sum()
-    lacking = len(wide) - len(whole)
-    left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
-    how = f"the mean of their {len(wanted)} factors" if len(wanted) > 1 else f"their {wanted[0]}"
-    how = "weighted as the judge's" if weights else how
-    notes.append(f"people gave no overall; it is {how}{left}")
-    added = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
-    both = pd.concat([ratings, added[ratings.columns]], ignore_index=True)
-    return both, weights is None and len(wanted) > 1
+    made = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
+    return made[ratings.columns], len(wide) - len(whole)
 
 
-def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
-    """Return the factors that look like ranks, with a note on each: a rank's 1 is its best.
+def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> None:
+    """Note the factors that look like ranks: a rank's 1 is its best.
 
     They do if every rater gave the methods of every item 1, 2, … up to their number, tied methods
     sharing the best, the worst or the mean of their ranks.
     """
-    found = []
     for factor, rows in ratings.groupby("factor", sort=False):
         size = rows.groupby(["item", "rater"])["score"].transform("size")
         rows = rows[size > 2]
@@ -443,14 +440,11 @@ def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
         groups = rows.groupby(["item", "rater"])["score"]
         ways = [groups.rank(method=method) for method in ("min", "max", "average")]
         if any((ranked == rows["score"]).all() for ranked in ways):
-            found.append(str(factor))
             notes.append(
                 f"people's {factor} looks like ranks, 1 to the number of methods of each item: if "
                 "1 is the best, agreement shows as a negative correlation; give scores, or ranks "
                 "counted from the worst"
             )
-
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,7 +544,7 @@ def check_scale(
     stated: Limits | None,
     notes: list[str],
 ) -> None:
-    """Raise where a few ratings are off the scale: a 70 among sevens is a slip of the pen.
+    """Raise where a few ratings are off the scale: a 70 among sevens is a typo.
 
     That is the stated scale, else the factor's own where most ratings are on it. Without either, a
     rating beyond the range of the judges' scores may be right, and is noted.
@@ -566,7 +560,7 @@ def check_scale(
         few = len(off) <= _FEW_OFF * len(rows) or len(off) == 1
         if stated is not None or (known is not None and few):
             told = _told(off, "is off the scale of", (low, high))
-            raise FileProblem(f"{told}; mend them, or state --scale LOW,HIGH")
+            raise FileProblem(f"{told}; correct them, or state --scale LOW,HIGH")
 
         if known is None and few:
             told = _told(off, "is beyond the judge, which gave", (low, high))
@@ -673,7 +667,7 @@ class Paired:
 def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
     """Return the judge's mean over repeats of each edit, with its task; `scores` are of one factor.
 
-    Raises for an edit that stands twice for the same repeat: which one counts is not ours to guess.
+    Raises for an edit with two lines for one repeat: which of them counts cannot be guessed.
     """
     rows = scores[scores["outcome"] == Outcome.SCORED]
     if not rows.duplicated(EDIT).any():
@@ -684,8 +678,8 @@ def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
     if not twice.empty:
         first = twice.iloc[0]
         raise FileProblem(
-            f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} stands twice for "
-            f"repeat {first['repeat']}; keep one"
+            f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} occurs twice "
+            f"for repeat {first['repeat']}; keep one"
         )
 
     grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
@@ -731,8 +725,7 @@ class RatedEdits:
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
 
     def without_rater(self, rater: int) -> pd.DataFrame:
-        """Return the edits with people's mean without one rater;
-        those nobody else rated are gone."""
+        """Return the edits with people's mean without one rater, if anyone else rated them."""
         ratings = self.ratings
         kept = ratings.rater != rater
         size = np.bincount(ratings.edit[kept], minlength=len(self.edits))

@@ -1,4 +1,4 @@
-"""Several judges: which is nearer to people, a panel of them, and where they part."""
+"""Several judges: which is closer to people, a panel of them, and where they disagree."""
 
 from __future__ import annotations
 

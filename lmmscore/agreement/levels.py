@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,18 +24,15 @@ from lmmscore.agreement.statistics import (
 from lmmscore.leaderboard.board import Whisker, draw
 from lmmscore.records import OVERALL
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.correlation import Within, fisher_mean
-from lmmscore.stats.reliability import mean_reliability
+from lmmscore.stats.correlation import Within, fisher_mean, mean_reliability
 from lmmscore.stats.resampling import (
-    FEWEST_FOR_AN_INTERVAL,
     Floats,
     Interval,
     Ints,
     ItemGroups,
     column_means,
-    interval,
+    interval_over,
     item_groups,
-    too_few,
 )
 
 if TYPE_CHECKING:
@@ -129,8 +127,7 @@ class MethodStanding:
 
 
 MARGIN = 0.1
-"""A difference in Spearman's ρ that would not matter:
-a judge surely less behind is about as good."""
+"""A difference in Spearman's ρ that would not matter: a judge less behind is about as good."""
 
 FEWEST_FOR_A_VERDICT = 10
 """Items below which nothing is concluded about a judge."""
@@ -291,17 +288,14 @@ def _pooled_interval(
     statistic: Statistic, value: float, paired: Paired, groups: ItemGroups
 ) -> Interval | None:
     """Return the interval of a statistic over all edits, leaving groups of items out."""
-    if math.isnan(value):
-        return None
-    if paired.items < FEWEST_FOR_AN_INTERVAL:
-        return Interval(value, why=too_few(paired.items))
+
+    def replicates() -> Floats:
+        return _replicates(statistic, paired.judge, paired.people, paired.item, groups)
 
     try:
-        replicates = _replicates(statistic, paired.judge, paired.people, paired.item, groups)
+        return interval_over(paired.items, value, replicates, statistic.transform)
     except OverflowError as error:
         return Interval(value, why=f"no interval, because {error}")
-
-    return interval(value, replicates, statistic.transform)
 
 
 def _replicates(
@@ -389,23 +383,21 @@ def _averaged(
     left = {reason: count for reason, count in left.items() if count}
     value = float(values[defined].mean()) if defined.any() else float("nan")
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
-    found = None
-    if defined.sum() >= FEWEST_FOR_AN_INTERVAL:
-        mean = resampling.mean_of(values, groups.of_item, groups.number)
-        found = interval(value, groups.replicates(mean), statistic.transform)
-    elif defined.any():
-        found = Interval(value, why=too_few(int(defined.sum())))
+    items = int(defined.sum())
+
+    def replicates() -> Floats:
+        return groups.replicates(resampling.mean_of(values, groups.of_item, groups.number))
 
     return subject.row(
         WITHIN_ITEM,
         statistic,
         value,
-        n=int(defined.sum()),
+        n=items,
         of="items",
         averaging="mean",
         left_out=left,
         why=f"it is defined in no item: {told}",
-        interval=found,
+        interval=interval_over(items, value, replicates, statistic.transform),
         extra=extra,
     )
 
@@ -487,12 +479,6 @@ def _method_row(
     replicates: Floats,
     why: str,
 ) -> AgreementRow:
-    found = None
-    if not math.isnan(value):
-        found = Interval(value, why=too_few(cell.items))
-        if cell.items >= FEWEST_FOR_AN_INTERVAL:
-            found = interval(value, replicates, statistic.transform)
-
     row = subject.row(
         WITHIN_METHOD,
         statistic,
@@ -500,7 +486,7 @@ def _method_row(
         n=len(cell.judge),
         of="items",
         why=why,
-        interval=found,
+        interval=interval_over(cell.items, value, lambda: replicates, statistic.transform),
     )
     return replace(row, task=cell.task, method=cell.method)
 
@@ -514,20 +500,12 @@ def _method_averages(
     left = {"methods for which it is undefined": undefined} if undefined else {}
     ways = ("mean", "fisher") if statistic.correlation else ("mean",)
     for averaging in ways:
-        value = float("nan")
+        value = _average(values, averaging)
         why = "it is defined for no method"
-        found = None
         if defined.any():
-            value = _average(values[defined], averaging)
             why = "a correlation of ±1 has no Fisher transform"
 
-        if not math.isnan(value):
-            found = Interval(value, why="there are too few items for an interval")
-            if subject.paired.items >= FEWEST_FOR_AN_INTERVAL:
-                columns = table[defined].T
-                averages = np.array([_average(one[~np.isnan(one)], averaging) for one in columns])
-                found = interval(value, averages, statistic.transform)
-
+        without = partial(_column_averages, table, averaging)
         yield subject.row(
             WITHIN_METHOD,
             statistic,
@@ -537,14 +515,20 @@ def _method_averages(
             averaging=averaging,
             left_out=left,
             why=why,
-            interval=found,
+            interval=interval_over(subject.paired.items, value, without, statistic.transform),
         )
 
 
+def _column_averages(table: Floats, averaging: str) -> Floats:
+    return np.array([_average(column, averaging) for column in table.T])
+
+
 def _average(values: Floats, averaging: str) -> float:
-    if not len(values):
+    """Return the average of the values that are defined; NaN where none is."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
         return float("nan")
-    return fisher_mean(values) if averaging == "fisher" else float(values.mean())
+    return fisher_mean(defined) if averaging == "fisher" else float(defined.mean())
 
 
 def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
@@ -753,12 +737,12 @@ class Agreement:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
-                within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
+                within = f" (95% {gap.low:.3f} to {gap.high:.3f})"
 
             found.append(
                 f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
-                f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
-                f"({within}{verdict.raters} raters)."
+                f"rater reaches {verdict.people_value:.3f}; on the {verdict.raters} raters with "
+                f"both figures the difference is {gap.value:.3f}{within}."
             )
 
         return found

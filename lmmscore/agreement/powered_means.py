@@ -59,14 +59,14 @@ class Powered:
         """Whether so few edits were rated that the interval is to be taken with care."""
         return self.rated < FEW_RATED
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the t interval."""
-        reach = t_quantile(self.freedom, confidence) * self.error
+    def interval(self) -> tuple[float, float]:
+        """Return the 95% t interval."""
+        reach = t_quantile(self.freedom, 0.95) * self.error
         return self.value - reach, self.value + reach
 
-    def people_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the t interval of people's mean alone."""
-        reach = t_quantile(self.people_freedom, confidence) * self.people_error
+    def people_interval(self) -> tuple[float, float]:
+        """Return the 95% t interval of people's mean alone."""
+        reach = t_quantile(self.people_freedom, 0.95) * self.people_error
         return self.people_only - reach, self.people_only + reach
 
     def p_value(self) -> float:

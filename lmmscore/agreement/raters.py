@@ -1,4 +1,4 @@
-"""The people themselves: their reliability, the ceiling they set, and whether a judge may stand in.
+"""The raters themselves: their reliability, the ceiling they set, whether a judge may replace one.
 
 The ceiling is each rater against the mean of the others, within rater; the judge is put through
 the same in the place of each. The alternative annotator test is Calderon, Reichart and Dror's
@@ -30,8 +30,8 @@ from lmmscore.agreement.levels import (
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.reliability import Beside, Ratings
+from lmmscore.stats import correlation, resampling
+from lmmscore.stats.correlation import Beside, Ratings
 from lmmscore.stats.resampling import (
     FEWEST_FOR_AN_INTERVAL,
     SAME,
@@ -42,6 +42,7 @@ from lmmscore.stats.resampling import (
     Ints,
     ItemGroups,
     benjamini_yekutieli,
+    fisher_z,
     item_groups,
     jackknife_error,
     mean_known,
@@ -59,16 +60,16 @@ FALSE_DISCOVERY_RATE = 0.05
 
 
 def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> list[AgreementRow]:
-    """Return what is to be said about the people themselves."""
+    """Return the rows about people: how reliable they are, and their mean ratings."""
     ratings = rated.ratings
     groups = item_groups(rated.items, rng)
     # Groups of items take the place of items: what is left out together is summed together.
     grouped = Ratings(ratings.value, ratings.edit, groups.of_item[ratings.item], ratings.rater)
     lone = _why_unreliable(ratings)
     coefficients: dict[str, CountStatistic] = {
-        "alpha_interval": reliability.alpha(grouped, groups.number),
-        "icc1": reliability.icc(grouped, groups.number, averaged=False),
-        "icc1k": reliability.icc(grouped, groups.number, averaged=True),
+        "alpha_interval": correlation.alpha(grouped, groups.number),
+        "icc1": correlation.icc(grouped, groups.number, averaged=False),
+        "icc1k": correlation.icc(grouped, groups.number, averaged=True),
     }
     rows = []
     for name, of in coefficients.items():
@@ -89,8 +90,8 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
             )
         )
 
-    beside = reliability.beside_others(ratings, None)
-    own = reliability.rater_spearmans(beside, judge=False)
+    beside = correlation.beside_others(ratings, None)
+    own = correlation.rater_spearmans(beside, judge=False)
     rows.append(_rater_row("", factor, beside, own, rated.items, rng, judge=False))
     return [*rows, *_human_means(factor, rated, groups)]
 
@@ -156,16 +157,11 @@ def _rater_row(
     left = {reason: count for reason, count in left.items() if count}
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
 
-    found = None
-    if defined.any():
-        groups = item_groups(items, rng)
-        ranks = _ranks_of_groups(beside, groups, judge=judge)
-        side = 1 if judge else 0
+    groups = item_groups(items, rng)
+    ranks = correlation.rater_ranks(beside, groups, judge=judge)
 
-        def of(counted: Floats) -> Floats:
-            return mean_known(ranks.of(counted)[side])
-
-        found = groups.interval(value, of, "fisher")
+    def of(counted: Floats) -> Floats:
+        return mean_known(ranks.of(counted)[-1])
 
     return AgreementRow(
         judge_name,
@@ -176,70 +172,60 @@ def _rater_row(
         int(defined.sum()),
         "raters",
         averaging="mean",
-        interval=found,
+        interval=groups.interval(value, of, "fisher"),
         left_out=left,
         why=f"it is defined for no rater: {told or 'nobody rated'}",
     )
 
 
-def _ranks_of_groups(
-    beside: list[Beside], groups: ItemGroups, *, judge: bool
-) -> resampling.GroupRanks:
-    """Return Spearman within rater, of counts of groups of items."""
-    grouped = [replace(one, item=groups.of_item[one.item]) for one in beside]
-    return reliability.rater_ranks(grouped, groups.number, judge=judge)
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The judge put through the raters' procedure."""
-
-    row: AgreementRow
-    verdict: Verdict
-
-
 def ceiling(
     headline: AgreementRow, rated: RatedEdits, by_edit: Floats, rng: np.random.Generator
-) -> Ceiling:
+) -> tuple[AgreementRow, Verdict]:
     """Return the judge's own row of the rater procedure, and the verdict beside the raters.
 
-    `headline` is the judge's correlation with people. Everything is on the edits it scored.
+    `headline` is the judge's correlation with people. Everything is on the edits it scored; the
+    difference is over the raters for whom both correlations are defined.
     """
-    beside = reliability.beside_others(rated.ratings, by_edit)
-    own = reliability.rater_spearmans(beside, judge=False)
-    as_rater = reliability.rater_spearmans(beside, judge=True)
+    beside = correlation.beside_others(rated.ratings, by_edit)
+    own = correlation.rater_spearmans(beside, judge=False)
+    as_rater = correlation.rater_spearmans(beside, judge=True)
     row = _rater_row(
         headline.judge, headline.factor, beside, as_rater, rated.items, rng, judge=True
     )
     both = ~np.isnan(own) & ~np.isnan(as_rater)
-    items = len({int(item) for one in beside for item in one.item})
-    return Ceiling(row, _verdict(headline, row, own, beside, both, items, rng))
+    verdict = Verdict(
+        headline.judge,
+        headline.factor,
+        words=NO_CEILING,
+        judge_value=row.value_or_nan,
+        people_value=float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan"),
+        difference=None,
+        raters=int(both.sum()) if both.sum() > 1 else 0,
+    )
+    return row, _with_difference(verdict, headline, beside, both, rng)
 
 
-def _verdict(
+def _with_difference(
+    verdict: Verdict,
     headline: AgreementRow,
-    row: AgreementRow,
-    own: Floats,
     beside: list[Beside],
     both: Bools,
-    items: int,
     rng: np.random.Generator,
 ) -> Verdict:
-    people = float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan")
-    names = (headline.judge, headline.factor)
-    raters = int(both.sum())
-    if raters < 2:
+    """Return the verdict with how far the judge is from the raters, or why that is not known."""
+    if not verdict.raters:
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
-        return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
+        return replace(verdict, why=why)
 
-    if items < FEWEST_FOR_A_VERDICT:
-        verb = "is" if items == 1 else "are"
-        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {items}"
-        return Verdict(*names, TOO_FEW, row.value_or_nan, people, None, raters, why)
+    seen = np.unique(np.concatenate([one.item for one in beside]))
+    if len(seen) < FEWEST_FOR_A_VERDICT:
+        verb = "is" if len(seen) == 1 else "are"
+        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {len(seen)}"
+        return replace(verdict, words=TOO_FEW, why=why)
 
-    groups = item_groups(max(int(one.item.max()) for one in beside if len(one.item)) + 1, rng)
+    groups = item_groups(int(seen.max()) + 1, rng)
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
-    ranks = _ranks_of_groups(usable, groups, judge=True)
+    ranks = correlation.rater_ranks(usable, groups, judge=True)
 
     def difference(counted: Floats) -> Floats:
         rater, judge = ranks.of(counted)
@@ -251,9 +237,9 @@ def _verdict(
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
     surely_below = gap is not None and gap.high is not None and gap.high < 0
-    below_each = surely_below and _below_each(ranks, raters, groups)
+    below_each = surely_below and _below_each(ranks, verdict.raters, groups)
     words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
-    return Verdict(*names, words, row.value_or_nan, people, gap, raters)
+    return replace(verdict, words=words, difference=gap)
 
 
 def _below_each(ranks: resampling.GroupRanks, raters: int, groups: ItemGroups) -> bool:
@@ -281,7 +267,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
     `ceiling` is the most that ρ could be, given these raters.
     """
     icc = next(row for row in people if row.statistic == "icc1k")
-    most = reliability.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
+    most = correlation.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
     value = headline.value_or_nan / most if not math.isnan(most) else float("nan")
     why = headline.why if headline.value is None else "the raters' reliability is not above 0"
     if icc.value is None:
@@ -292,7 +278,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
         headline.factor,
         ITEM,
         "spearman_corrected",
-        min(value, 1.0) if not math.isnan(value) else value,
+        float(np.clip(value, -1.0, 1.0)),
         headline.n,
         "edits",
         averaging="pooled",
@@ -320,7 +306,7 @@ def two_way_interval(
     of = resampling.spearman_of_counts(
         paired.judge, paired.people, groups.of_item[paired.item], groups.number
     )
-    by_item = np.arctanh(np.clip(groups.replicates(of), -1 + 1e-7, 1 - 1e-7))
+    by_item = fisher_z(groups.replicates(of))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]
     for rater in range(raters):
@@ -328,10 +314,13 @@ def two_way_interval(
         rho = correlation.spearman(
             both["judge"].to_numpy(dtype=float), both["people"].to_numpy(dtype=float)
         )
-        by_rater.append(math.atanh(max(-1 + 1e-7, min(1 - 1e-7, rho))))
+        by_rater.append(rho)
+
+    if np.isnan(by_rater).any():
+        return Interval(value, why="it is undefined without some of the raters")
 
     items_variance = jackknife_error(by_item[~np.isnan(by_item)]) ** 2
-    raters_variance = jackknife_error(np.array(by_rater)) ** 2
+    raters_variance = jackknife_error(fisher_z(np.array(by_rater))) ** 2
     total = items_variance + raters_variance
     if not total > 0:
         return Interval(value, why="leaving items or raters out changes nothing")
@@ -339,7 +328,7 @@ def two_way_interval(
     shares = items_variance**2 / (len(by_item) - 1) + raters_variance**2 / (raters - 1)
     reach = t_quantile(total**2 / shares, 0.95) * math.sqrt(total)
     z = math.atanh(value)
-    return Interval(value, math.tanh(z - reach), math.tanh(z + reach), groups=len(by_item))
+    return Interval(value, math.tanh(z - reach), math.tanh(z + reach))
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +347,7 @@ class AltTest:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the judge was shown to be able to stand in; None where no test was made."""
+        """Whether the judge was shown to be able to replace a rater; None where not tested."""
         return None if self.winning_rate is None else self.winning_rate >= 0.5
 
 
@@ -471,15 +460,16 @@ def alternative_entry(
 def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
     """Return the variance components of ratings, with what one more item or rater would bring."""
     ratings = rated.ratings
-    within = reliability.within_between(ratings.value, ratings.edit)
-    grid = Paired(rated.edits.assign(task="", judge=0.0), {}, rated.edits).grid("people")
-    residual, raters = (None, 1.0) if within is None else (within[0], within[2])
-    levels = reliability.rater_variance(ratings)
+    within = correlation.within_between(ratings.value, ratings.edit)
+    residual = within[0] if within else None
+    levels = correlation.rater_variance(ratings)
     if levels is not None:
         # All rated everything: a rater's own level moves all methods alike.
         residual = levels[1]
 
-    found = reliability.components(grid, residual, raters)
+    edits = rated.edits.assign(task="", judge=0.0, ratings=np.bincount(ratings.edit))
+    paired = Paired(edits, {}, rated.edits)
+    found = correlation.components(paired.grid("people"), residual, paired.grid("ratings"))
     if found is None:
         return None
 
@@ -504,8 +494,8 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
 # How often a judge's verdicts on pairs are those of human raters.
 #
 # People vote on the same pairs, or rate the edits one by one: then the higher mean rating wins
-# the pair. A tie that says how good both are is told apart from others, as the published
-# accuracies do.
+# the pair. Ties that say how good both are count as verdicts of their own, as in the published
+# accuracies.
 # --------------------------------------------------------------------------------------------------
 
 Pair = tuple[str, str, str]
@@ -516,57 +506,60 @@ _BOTH_BAD = frozenset(("bothbad_vote", "bothbad", "tie bad", "both bad", "bad", 
 _TIES = frozenset((TIE, "draw", "equal", "both", "neither"))
 
 
+Vote = tuple[str, str, str]
+"""An item, a human verdict and the judge's: `first`, `second`, `tie`, `good` or `bad` each."""
+
+
 @dataclass(frozen=True, slots=True)
 class VoteAgreement:
     """Two series of verdicts on the same pairs, compared."""
 
-    counts: Mapping[tuple[str, str], int]
-    """How often a human verdict met a judge's: `first`, `second`, `tie`, `good` or `bad` each."""
+    votes: tuple[Vote, ...]
     unread: int = 0
-    """Human verdicts on pairs of which the judge's could not be read; not among the counts."""
+    """Human verdicts on pairs of which the judge's could not be read; not among the votes."""
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How often a human verdict met a judge's."""
+        return Counter((human, judge) for _, human, judge in self.votes)
 
     @property
     def n(self) -> int:
-        """How many pairs have both verdicts."""
-        return sum(self.counts.values())
+        """How many votes there are."""
+        return len(self.votes)
 
     @property
     def accuracy(self) -> float | None:
-        """The share of pairs with the same verdict, both kinds of tie told apart."""
-        same = sum(count for (human, judge), count in self.counts.items() if human == judge)
-        return same / self.n if self.n else None
+        """The share of votes that are the judge's verdict, the two kinds of tie distinguished."""
+        same = sum(human == judge for _, human, judge in self.votes)
+        return same / self.n if self.votes else None
 
     @property
     def chance(self) -> float | None:
         """The accuracy of a judge who gives its verdicts as often as it does, but at random."""
-        if not self.n:
+        if not self.votes:
             return None
 
-        human: Counter[str] = Counter()
-        judge: Counter[str] = Counter()
-        for (said, heard), count in self.counts.items():
-            human[said] += count
-            judge[heard] += count
-
+        human = Counter(said for _, said, _ in self.votes)
+        judge = Counter(said for _, _, said in self.votes)
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """A 95% interval of the accuracy (Wilson)."""
-        return None if self.accuracy is None else wilson(self.accuracy, self.n)
+        """A 95% interval of the accuracy: Wilson's, of as many votes as these are worth."""
+        if self.accuracy is None:
+            return None
+        return wilson(self.accuracy, _worth(self.votes, self.accuracy))
 
     def without_ties(self) -> VoteAgreement:
         """Return the agreement on pairs that both decided."""
-        decided = ("first", "second")
-        kept = {pair: count for pair, count in self.counts.items() if {*pair} <= {*decided}}
-        return VoteAgreement(kept)
+        decided = {"first", "second"}
+        return VoteAgreement(tuple(vote for vote in self.votes if {*vote[1:]} <= decided))
 
     def with_one_tie(self) -> VoteAgreement:
         """Return the agreement with all kinds of tie taken as one."""
-        merged: Counter[tuple[str, str]] = Counter()
-        for (human, judge), count in self.counts.items():
-            merged[_plain(human), _plain(judge)] += count
-        return VoteAgreement(merged, self.unread)
+        merged = [(item, _plain(human), _plain(judge)) for item, human, judge in self.votes]
+        return VoteAgreement(tuple(merged), self.unread)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -591,41 +584,54 @@ def _plain(verdict: str) -> str:
     return verdict if verdict in ("first", "second") else TIE
 
 
-def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
+def _worth(votes: Sequence[Vote], accuracy: float) -> float:
+    """Return how many independent votes would tell as much about the accuracy as these do.
+
+    Votes on one item are not independent: several people vote on one verdict of the judge, and a
+    judge that misreads an item is wrong on all its pairs.
+    """
+    by_item: dict[str, float] = defaultdict(float)
+    for item, human, judge in votes:
+        by_item[item] += (human == judge) - accuracy
+
+    n = len(votes)
+    together = sum(excess**2 for excess in by_item.values())
+    alone = n * accuracy * (1 - accuracy)
+    if alone <= SAME:
+        # All alike: nothing shows how far items hang together, so each counts once.
+        return len(by_item)
+    return n * min(1.0, alone / max(together, SAME))
+
+
+def wilson(share: float, n: float, z: float = 1.959964) -> tuple[float, float]:
     """Return Wilson's interval of a share of n."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def compare_votes(pairs: Iterable[tuple[str, str]]) -> VoteAgreement:
-    """Return the agreement of (human, judge) verdicts; an empty one of the judge's was not read."""
-    counts: Counter[tuple[str, str]] = Counter()
-    unread = 0
-    for human, judge in pairs:
-        if judge:
-            counts[human, judge] += 1
-        else:
-            unread += 1
-
-    return VoteAgreement(counts, unread)
+def compare_votes(votes: Iterable[Vote]) -> VoteAgreement:
+    """Return the agreement of votes; an empty verdict of the judge was not read."""
+    every = list(votes)
+    read = tuple(vote for vote in every if vote[-1])
+    return VoteAgreement(read, len(every) - len(read))
 
 
 def agree_on_pairs(
     rows: Sequence[Comparison], human: Mapping[Pair, Sequence[str]]
 ) -> VoteAgreement:
-    """Return how often the judge's matches end as people's votes; every vote counts by itself.
+    """Return how often the judge's matches end as people's votes.
 
     `human` holds verdicts by pair: a method's name, `tie`, `good` or `bad`.
     """
-    told: list[tuple[str, str]] = []
+    found: list[Vote] = []
     for match in matches(rows):
         first, second = sorted((match.method_a, match.method_b))
         judged = _placed(_said(match), match)
         votes = human.get((match.item, first, second), ())
-        told += [(_placed(vote, match), judged) for vote in votes]
+        found += [(match.item, _placed(vote, match), judged) for vote in votes]
 
-    return compare_votes(told)
+    return compare_votes(found)
 
 
 def _said(match: Match) -> str:

@@ -22,6 +22,7 @@ from lmmscore.stats.resampling import (
     Floats,
     Ints,
     Limits,
+    as_json,
     fewest_items,
     holm,
     item_weights,
@@ -111,8 +112,7 @@ _NEEDED = ("item", "task", "method", "factor", "score")
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor;
-    an item is known by its task and its id together."""
+    """Scores of edits. Axes are item, method, factor; an item is identified by task and id."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -155,25 +155,24 @@ class Cube:
         return self.factors.index(name)
 
     def due(self, factor: int) -> Ints:
-        """Return item × method: judgements that ought to have given a score of the factor."""
+        """Return item × method: judgements that should have given a score of the factor."""
         found: Ints = np.maximum(self.asked - self.absent[:, :, factor], 0)
         return found
 
     def filled(self, factor: int, value: float) -> Floats:
-        """Return item × method means with every hole counted as `value`;
+        """Return item × method means with missing scores counted as `value`;
         NaN only where nothing was asked."""
         scored, due = self.scored[:, :, factor], self.due(factor)
         total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (due - scored) * value
         return np.where(due > 0, total / np.maximum(due, 1), np.nan)
 
     def holes(self, factor: int) -> int:
-        """Return how many judgements gave no score, of those that ought to."""
+        """Return how many judgements lack a score that they should have given."""
         return int((self.due(factor) - self.scored[:, :, factor]).sum())
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column
-    or holds a judgement twice."""
+    """Return the score table as arrays; raise where a column is missing or a judgement repeated."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(
@@ -265,9 +264,8 @@ def _absent(scores: pd.DataFrame, cell: Ints, shape: tuple[int, ...]) -> Ints:
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method
-    without any
-    line in a task was not entered for it, and has none.
+    A method without a line about an item of a task it takes part in has a missing score there. A
+    method without any line in a task was not entered for it.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)
     repeats = np.bincount(sessions, minlength=shape[0])
@@ -359,8 +357,8 @@ def _left_out(parts: pd.DataFrame) -> np.ndarray:
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's,
-    or its first factor's when all are there."""
+    """Return one line per edit, made from that of its first unscored factor, or else of its first
+    factor."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -389,13 +387,13 @@ class Difference:
 
     first: str
     second: str
-    n: int
     difference: float | None
     interval: Limits | None
     p: float | None
     """Two-sided, of the permutation test; None without an item in common."""
     p_holm: float | None
     """The same, corrected for all the pairs of the table."""
+    n: int
     wins: int
     ties: int
     losses: int
@@ -477,23 +475,9 @@ class Differences:
         """Return the pairs for JSON."""
         found = []
         for d in self.pairs:
-            limits = None
-            if d.interval:
-                limits = [rounded(end, decimals) for end in d.interval]
-
-            line = {
-                "first": d.first,
-                "second": d.second,
-                "difference": rounded(d.difference, decimals),
-                "interval": limits,
-                "p": rounded(d.p, None),
-                "p_holm": rounded(d.p_holm, None),
-                "n": d.n,
-                "wins": d.wins,
-                "ties": d.ties,
-                "losses": d.losses,
-            }
-            found.append(line)
+            # p-values keep their digits: two decimals would make many of them 0.
+            exact = {"p": rounded(d.p, None), "p_holm": rounded(d.p_holm, None)}
+            found.append(as_json(d, decimals) | exact)
 
         return found
 
@@ -593,31 +577,12 @@ class BoardRow:
 
     def as_dict(self, decimals: int | None) -> dict[str, Any]:
         """Return the line for JSON."""
-        limits = None
-        if self.mean_interval:
-            limits = [rounded(end, decimals) for end in self.mean_interval]
-
-        return {
-            "rank": self.rank,
-            "method": self.method,
-            "mean": rounded(self.mean, decimals),
-            "std": rounded(self.std, decimals),
-            "n": self.n,
-            "coverage": rounded(self.coverage, decimals),
-            "factors": {name: rounded(value, decimals) for name, value in self.factors.items()},
-            "mean_interval": limits,
-            "rank_interval": list(self.rank_interval) if self.rank_interval else None,
-            "rank_range": list(self.rank_range) if self.rank_range else None,
-            "group": self.group,
-            "items": self.items,
-            "common_mean": rounded(self.common_mean, decimals),
-        }
+        return as_json(self, decimals)
 
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """The methods ranked on one factor in one task category,
-    or over all of them (`task` is None)."""
+    """The methods ranked on one factor, in one task category or over all (`task` is None)."""
 
     task: str | None
     factor: str
@@ -834,7 +799,7 @@ MANY_ITEMS = 75
 """Items from which on the mean of skewed scores is near enough to normal."""
 
 NAMED = 3
-"""Contradictions that are told one by one; the others are counted."""
+"""Contradictions that are listed; the rest are only counted."""
 
 
 def table_caption(
@@ -852,8 +817,7 @@ def table_caption(
 
 
 def table_rule(*, repeats: int, missing: str, lowest: float) -> str:
-    """Return what is done before averaging, what the spread is over,
-    and the rule for missing scores."""
+    """Return what is averaged first, what the std is over, and the rule for missing scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
     return f"{first}std over items; {missing_rule(missing, lowest)}"
 
@@ -883,8 +847,7 @@ def left_out_note(factor: str, edits: int, of: int) -> str:
     """Return how many edits a factor does not count for."""
     return (
         f"{factor} was left out for {edits} of {counted(of, 'edit')}: not asked of their items, or "
-        "said "
-        "not to apply. It does not count there, and is no missing score."
+        "said not to apply. It does not count there, and is no missing score."
     )
 
 
@@ -902,7 +865,7 @@ def range_warning(rows: Sequence[BoardRow], scale: tuple[float, float], *, obser
 def contradiction_warning(tests: Differences) -> str:
     """Return which methods rank above others that beat them on the items both have; "" for none.
 
-    Significant ones are told one by one, the rest are counted.
+    A few significant ones are listed, the rest are counted.
     """
     found = tests.contradictions()
     if not found:
@@ -939,11 +902,17 @@ def common_note(items: int, methods: int) -> str:
 
 
 def table_notes(
-    rows: Sequence[BoardRow], items: int, tests: Differences | None, skewed: Sequence[str] = ()
+    rows: Sequence[BoardRow],
+    items: int,
+    tests: Differences | None,
+    *,
+    skewed: Sequence[str],
+    alone: Sequence[str],
 ) -> list[str]:
     """Return what a reader must know about thin data, in plain words.
 
-    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself.
+    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself,
+    `alone` those with a single score in some category, where the mean is over categories.
     """
     ranked = [row for row in rows if row.mean is not None]
     if not ranked:
@@ -955,7 +924,7 @@ def table_notes(
     elif len({row.rank for row in ranked}) == 1:
         found.append("All methods have the same mean: they share rank 1.")
 
-    found += _few(ranked, items, skewed)
+    found += _few(ranked, items, skewed, alone)
     if unscored := [row.method for row in rows if row.mean is None]:
         found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
 
@@ -965,7 +934,9 @@ def table_notes(
     return found
 
 
-def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[str]:
+def _few(
+    rows: Sequence[BoardRow], items: int, skewed: Sequence[str], alone: Sequence[str]
+) -> list[str]:
     if items == 1:
         return ["One item: no standard deviation, no interval and no test."]
 
@@ -975,6 +946,12 @@ def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[st
 
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
+
+    if alone:
+        found.append(
+            f"With one score in a task category there is no interval of the mean over categories: "
+            f"{', '.join(alone)}."
+        )
 
     if items < VERY_FEW_ITEMS:
         found.append(f"{items} items are very few: nothing here can be concluded from them.")

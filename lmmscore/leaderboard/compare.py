@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations, product
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
 from lmmscore.stats.correlation import kendall_b, spearman
-from lmmscore.stats.resampling import ranks, rounded
+from lmmscore.stats.resampling import as_json, ranks
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 # --------------------------------------------------------------------------------------------------
@@ -68,8 +68,7 @@ class Problem:
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: its letters and digits, `+` as plus,
-    known aliases resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus, aliases resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -163,7 +162,7 @@ def _twice(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Prob
             entry.task,
             entry.method,
             "printed-twice",
-            f"{entry.method} stands twice in {entry.task}",
+            f"{entry.method} is listed twice in {entry.task}",
         )
 
 
@@ -171,8 +170,7 @@ def _rank(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Probl
     """Compare with every other line: whoever has the higher mean must have the better rank.
 
     Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
-    are no
-    contradiction either: a table may leave lines out.
+    are no contradiction either: a table may leave lines out.
     """
     if entry.rank is None:
         return
@@ -210,8 +208,7 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
 
-    # A printed mean stands for everything that rounds to it, and near the end of a scale that
-    # matters.
+    # A printed mean may be anything that rounds to it, which matters near the ends of a scale.
     most = max(
         largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
     )
@@ -223,15 +220,12 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
 
 
 def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
-    """Return the largest sample standard deviation of `n` scores with this mean (None: of any
-    number).
+    """Return the largest sample standard deviation of `n` scores (None: any number) with this mean.
 
-    It is reached by as many scores at both ends as the mean allows and one in between to make it
-    come out.
+    It is reached with all scores at the two ends but one, which makes the mean come out.
     """
     mean = min(max(mean, low), high)
-    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-
-    # mean)(mean-low)).
+    # Beyond a few hundred scores the bound only falls, towards the population's.
     sizes = range(2, 400) if n is None else (max(n, 2),)
     return max(_largest(mean, low, high, size) for size in sizes)
 
@@ -249,8 +243,7 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCorrelation:
-    """One printed correlation: of a judge, a task, a method and a factor,
-    as far as they are named."""
+    """One printed correlation, with what it is of as far as that is named."""
 
     group: tuple[str, ...]
     """Everything but the method, by which lines belong together."""
@@ -383,8 +376,7 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """One method in both tables. Ranks are among those in both, by mean;
-    `printed_rank` is as published."""
+    """One method in both tables. Ranks are by mean, among the methods in both."""
 
     method: str
     published_method: str
@@ -411,26 +403,15 @@ class TaskAgainst:
     factor: str = OVERALL
     """What the run's means are of."""
     ambiguous: tuple[str, ...] = ()
-    """Names left out: they differ from another of their table only in case or punctuation,
-    and match both."""
+    """Names left out because they match several lines but for case and punctuation."""
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
-        found = asdict(self)
-        found["rows"] = [
-            {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
-            for row in self.rows
-        ]
-        found["spearman"], found["kendall"] = (
-            rounded(self.spearman, decimals),
-            rounded(self.kendall, decimals),
-        )
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+        return as_json(self, decimals)
 
 
 def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
-    """Return the methods in both, side by side, for every task category in both;
-    names match by `key_of`."""
+    """Return for every task category in both the methods in both, matched by `key_of`."""
     found = []
     for table in board.tables:
         if table.task is not None:
@@ -443,11 +424,9 @@ def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAga
 
 def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     """Return one task category: what is in both tables, and what is not."""
-    every = product(table.rows, theirs)
-    pairs = [(row, entry) for row, entry in every if _same(row, entry, table.rows, theirs)]
+    pairs, ambiguous = _pairs(table.rows, theirs)
     rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
-    ambiguous = _ambiguous(table.rows, theirs, pairs)
     ranked = {key_of(row.method) for row in table.rows if row.mean is not None}
     printed = {key_of(entry.method) for entry in theirs}
     unmatched = [entry.method for entry in theirs if key_of(entry.method) not in ranked]
@@ -464,41 +443,42 @@ def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     )
 
 
-def _ambiguous(
-    ours: Sequence[BoardRow],
-    theirs: Sequence[PublishedRow],
-    pairs: Sequence[tuple[BoardRow, PublishedRow]],
+def _pairs(
+    ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
+) -> tuple[list[tuple[BoardRow, PublishedRow]], list[str]]:
+    """Return the lines of one method in both tables, and the names that match several lines.
+
+    Names match by key where that is unique in both tables, else only if they are the very same.
+    """
+    found = []
+    for row in ours:
+        key = key_of(row.method)
+        rivals = [other for other in ours if key_of(other.method) == key]
+        entries = [entry for entry in theirs if key_of(entry.method) == key]
+        if len(rivals) > 1 or len(entries) > 1:
+            entries = [entry for entry in entries if entry.method == row.method]
+        if len(entries) == 1:
+            found.append((row, entries[0]))
+
+    return found, _unmatched([*ours, *theirs], found)
+
+
+def _unmatched(
+    lines: Sequence[BoardRow | PublishedRow], pairs: Sequence[tuple[BoardRow, PublishedRow]]
 ) -> list[str]:
-    """Return the names whose key is in both tables, but that stand for nobody in particular."""
+    """Return the names that are in no pair although their key is in both tables."""
     taken: set[int] = set()
     for row, entry in pairs:
         taken |= {id(row), id(entry)}
 
-    keys = {key_of(row.method) for row in ours}
-    shared = keys & {key_of(entry.method) for entry in theirs}
+    ours = {key_of(line.method) for line in lines if isinstance(line, BoardRow)}
+    theirs = {key_of(line.method) for line in lines if isinstance(line, PublishedRow)}
     found: dict[str, None] = {}
-    lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
     for line in lines:
-        if key_of(line.method) in shared and id(line) not in taken:
+        if id(line) not in taken and key_of(line.method) in ours & theirs:
             found[line.method] = None
 
     return list(found)
-
-
-def _same(
-    row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
-) -> bool:
-    """Tell whether two lines are one method's: by key where that is nobody else's,
-    else by the very name."""
-    if key_of(row.method) != key_of(entry.method):
-        return False
-
-    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
-    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
-    if len(names) == len(rivals) == 1:
-        return True
-
-    return row.method == entry.method and names.count(entry.method) == 1
 
 
 def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
@@ -529,8 +509,7 @@ def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, .
 def correlations(
     first: Sequence[float], second: Sequence[float]
 ) -> tuple[float | None, float | None]:
-    """Return Spearman's rho and Kendall's tau-b;
-    None below three pairs or where one side is all ties."""
+    """Return Spearman's ρ and Kendall's τ-b; None below three pairs or where a side is constant."""
     a, b = np.round(first, 9), np.round(second, 9)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, None
@@ -552,10 +531,10 @@ def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Several runs side by side, pooled, or one beside a published leaderboard.
+# Several runs side by side, or pooled.
 # --------------------------------------------------------------------------------------------------
 
-SAME = {
+_MUST_MATCH = {
     "judge": "judge",
     "models": "judge snapshot",
     "parameters": "judge parameters",
@@ -578,7 +557,7 @@ class RunAgreement:
     pearson: float | None
     spearman: float | None
     mean_difference: float | None
-    """Of the second run's scores from the first's: how much more generous it is."""
+    """Second run minus first: how much more generous it is."""
     mean_distance: float | None
     methods: int
     rank_spearman: float | None
@@ -587,8 +566,7 @@ class RunAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """One method's ranks and means in every run, on one factor,
-    in one task category or over all."""
+    """One method's ranks and means in every run, in one table."""
 
     factor: str
     task: str | None
@@ -624,25 +602,10 @@ class RunComparison:
         return {
             "runs": list(self.names),
             "differing": list(self.differing),
-            "ranks": [
-                {
-                    "factor": line.factor,
-                    "task": line.task,
-                    "method": line.method,
-                    "ranks": list(line.ranks),
-                    "means": [rounded(mean, decimals) for mean in line.means],
-                    "change": line.change,
-                }
-                for line in self.changes
-            ],
-            "agreement": [_agreement_dict(pair, decimals) for pair in self.agreements],
+            "ranks": [as_json(line, decimals) | {"change": line.change} for line in self.changes],
+            "agreement": [as_json(pair, decimals) for pair in self.agreements],
             "cautions": list(self.cautions),
         }
-
-
-def _agreement_dict(pair: RunAgreement, decimals: int | None) -> dict[str, Any]:
-    values = {name: getattr(pair, name) for name in RunAgreement.__slots__}
-    return {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in values.items()}
 
 
 def compare(
@@ -728,8 +691,7 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 def differing(
     names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
 ) -> list[str]:
-    """Return a sentence for each thing that is not the same in all runs, and would have to be
-    before their scores are pooled."""
+    """Return a sentence for each difference between runs that forbids pooling their scores."""
     found = []
     recorded = []
     for name, known in zip(names, settings, strict=True):
@@ -738,7 +700,7 @@ def differing(
         else:
             found.append(f"{name}: its judge and dialog are not on record (no run.yaml)")
 
-    for key, what in SAME.items():
+    for key, what in _MUST_MATCH.items():
         values = [(name, known.get(key)) for name, known in recorded]
         if len({repr(value) for _, value in values}) > 1:
             told = "; ".join(f"{name}: {_short(value)}" for name, value in values)
@@ -770,41 +732,32 @@ def _short(value: Any) -> str:
 
 
 def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
-    """Return every method's ranks in the tables of all runs, table by table."""
-    found = []
-    for task in _tasks(boards, factor):
-        rows = [_rows_by_method(board, task, factor) for board in boards]
-        methods: dict[str, None] = {}
-        for own in rows:
-            methods |= dict.fromkeys(own)
+    """Return every method's rank and mean in each run, None where a run lacks it."""
+    tables = [_by_task(board, factor) for board in boards]
+    tasks: dict[str | None, None] = {}
+    for own in tables:
+        tasks |= dict.fromkeys(own)
 
-        found += [_change(factor, task, method, rows) for method in methods]
+    found = []
+    for task in tasks:
+        rows = [own.get(task, {}) for own in tables]
+        methods: dict[str, None] = {}
+        for lines in rows:
+            methods |= dict.fromkeys(lines)
+
+        for method in methods:
+            lines_of = [lines.get(method) for lines in rows]
+            ranks = tuple(line.rank if line else None for line in lines_of)
+            means = tuple(line.mean if line else None for line in lines_of)
+            found.append(RankChange(factor, task, method, ranks, means))
 
     return found
 
 
-def _change(
-    factor: str, task: str | None, method: str, rows: Sequence[Mapping[str, BoardRow]]
-) -> RankChange:
-    """Return one method's rank and mean in each run; None where a run lacks it."""
-    lines = [own.get(method) for own in rows]
-    ranks = tuple(line.rank if line else None for line in lines)
-    means = tuple(line.mean if line else None for line in lines)
-    return RankChange(factor, task, method, ranks, means)
-
-
-def _tasks(boards: Sequence[Leaderboard], factor: str) -> list[str | None]:
-    """Return the tasks that any run has a table of, in the order they first occur."""
-    tables = [table for board in boards for table in board.tables]
-    return list(dict.fromkeys(table.task for table in tables if table.factor == factor))
-
-
-def _rows_by_method(board: Leaderboard, task: str | None, factor: str) -> dict[str, BoardRow]:
-    """Return the lines of one table; none where the run has no such table."""
-    for table in board.tables:
-        if (table.task, table.factor) == (task, factor):
-            return {row.method: row for row in table.rows}
-    return {}
+def _by_task(board: Leaderboard, factor: str) -> dict[str | None, dict[str, BoardRow]]:
+    """Return the lines of the tables of a factor, by task and method."""
+    tables = [table for table in board.tables if table.factor == factor]
+    return {table.task: {row.method: row for row in table.rows} for table in tables}
 
 
 def _agreement(
@@ -816,9 +769,8 @@ def _agreement(
     y = both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))
 
-    # Over every task that is compared: the last table of a board may be that of one task alone.
-    means = [edits[k].groupby(level="method", sort=False).mean() for k in (a, b)]
-    methods = pd.concat(means, axis=1, join="inner", keys=["a", "b"])
+    # Over the same edits: what one run lacks would move its means, and no judge disagreed there.
+    methods = both.groupby(level="method", sort=False).mean()
     rho, tau = correlations(list(methods["a"]), list(methods["b"]))
     return RunAgreement(
         factor=factor,

@@ -1,11 +1,11 @@
-"""What stands behind a leaderboard: position, repeats, variance, sensitivity to weights, habits."""
+"""Diagnostics of a leaderboard: position, repeats, variance, sensitivity to weights, habits."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
@@ -15,11 +15,20 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.board import Cube, codes_of, normalised, tabulate
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.reliability import Components, components, within_between
-from lmmscore.stats.resampling import SAME, Floats, Ints, Limits, ranks, rounded, t_quantile
+from lmmscore.stats.correlation import Components, components, within_between
+from lmmscore.stats.resampling import (
+    SAME,
+    Floats,
+    Ints,
+    Limits,
+    as_json,
+    ranks,
+    rounded,
+    t_quantile,
+)
 
 # --------------------------------------------------------------------------------------------------
-# Whether the place in which an edit was shown moved its score.
+# Whether the position of an edit in the session moved its score.
 # --------------------------------------------------------------------------------------------------
 
 FIXED = (
@@ -65,22 +74,19 @@ class PositionEffect:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the effect for JSON."""
-        limits = None
-        if self.interval is not None:
-            limits = [rounded(end, decimals) for end in self.interval]
-
-        return {
+        figures = {
             "factor": self.factor,
-            "slope": rounded(self.slope, decimals),
-            "interval": limits,
-            "p": rounded(self.p, None),
+            "slope": self.slope,
+            "interval": self.interval,
+            "p": self.p,
             "n": self.n,
             "items": self.items,
-            "mean_position": {name: rounded(at, decimals) for name, at in self.places.items()},
-            "adjusted": {name: rounded(mean, decimals) for name, mean in self.adjusted.items()},
+            "mean_position": self.places,
+            "adjusted": self.adjusted,
             "statement": self.statement,
-            "doubts": list(self.doubts),
+            "doubts": self.doubts,
         }
+        return as_json(figures, decimals) | {"p": rounded(self.p, None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +307,7 @@ def _reassigned(placed: Placed) -> Floats:
 
 
 def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator) -> list[Ints]:
-    """Return which session's order each session gets; all ways but the recorded one,
-    or a sample."""
+    """Return which session's order each session gets: every other way, or a sample of them."""
     same = np.arange(sessions)
     if len(kinds) == 1 and sessions <= _ALL_UP_TO:
         return [np.array(way) for way in permutations(range(sessions))][1:]
@@ -351,7 +356,7 @@ def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tu
 
 
 # --------------------------------------------------------------------------------------------------
-# What stands behind a leaderboard: repeats, variance, sensitivity to weights, and habits.
+# Repeats, variance, sensitivity to weights, and the judge's habits.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -374,15 +379,7 @@ class Spread:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return _rounded(asdict(self), decimals)
-
-
-def _rounded(figures: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:
-    """Return figures for JSON: numbers with a fraction rounded, everything else as it is."""
-    found = {}
-    for name, value in figures.items():
-        found[name] = rounded(value, decimals) if isinstance(value, float) else value
-    return found
+        return as_json(self, decimals)
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
@@ -441,8 +438,9 @@ def variance_components(scores: pd.DataFrame, *, factor: str) -> Components | No
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
     value = known["score"].to_numpy(dtype=np.float64)
     found = within_between(value, codes_of(known, ["task", "item", "method"]))
-    residual, repeats = (None, 1.0) if found is None else (found[0], found[2])
-    return components(cube.mean[:, :, 0], residual, repeats)
+    if found is None:
+        return components(cube.mean[:, :, 0])
+    return components(cube.mean[:, :, 0], found[0], cube.scored[:, :, 0].astype(float))
 
 
 def components_dict(found: Components | None, decimals: int | None) -> dict[str, Any] | None:
@@ -450,22 +448,24 @@ def components_dict(found: Components | None, decimals: int | None) -> dict[str,
     if found is None:
         return None
 
-    now = found.error_of_difference()
-    return {
-        "item": rounded(found.item, decimals),
-        "method": rounded(found.method, decimals),
-        "item_method": rounded(found.interaction, decimals),
-        "repeat": rounded(found.residual, decimals),
-        "rater": rounded(found.rater, decimals),
+    one_more_repeat = None
+    if found.residual is not None:
+        one_more_repeat = found.error_of_difference(replicates=1)
+
+    figures = {
+        "item": found.item,
+        "method": found.method,
+        "item_method": found.interaction,
+        "repeat": found.residual,
+        "rater": None,
         "items": found.items,
         "methods": found.methods,
-        "repeats": rounded(found.replicates, decimals),
-        "error_of_difference": rounded(now, decimals),
-        "with_one_more_item": rounded(found.error_of_difference(items=1), decimals),
-        "with_one_more_repeat": None
-        if found.residual is None
-        else rounded(found.error_of_difference(replicates=1), decimals),
+        "repeats": found.replicates,
+        "error_of_difference": found.error_of_difference(),
+        "with_one_more_item": found.error_of_difference(items=1),
+        "with_one_more_repeat": one_more_repeat,
     }
+    return as_json(figures, decimals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,7 +503,7 @@ class Sensitivity:
             "weights": dict(self.weights),
             "items": self.items,
             "sample": self.sample,
-            "methods": [_rounded(asdict(one), decimals) for one in self.standings],
+            "methods": [as_json(one, decimals) for one in self.standings],
             "reversible": [list(pair) for pair in self.reversible],
         }
 
@@ -544,8 +544,7 @@ def sensitivity(
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
-    """Return method × factor means over each method's fully scored items,
-    for methods that have any."""
+    """Return method × factor means over each method's fully scored items, for methods with any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
     complete = np.asarray(np.isfinite(parts).all(axis=2))
     kept = np.flatnonzero(complete.any(axis=0))
@@ -564,7 +563,7 @@ def _standing(
     methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats
 ) -> Standing:
     """Return how one method fares under the sampled weights, and whether any weights matter."""
-    # By method and factor. Against a rival it beats on every factor, or on none, weights decide
+    # Against a rival that is behind on every factor, or ahead on every factor, weights decide
     # nothing.
     lead = means[i] - np.delete(means, i, axis=0)
     same = (np.abs(lead) <= SAME).all(axis=1)
@@ -650,7 +649,7 @@ class Habits:
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the habits for JSON."""
         return {
-            "scale": [_scale_dict(use, decimals) for use in self.scale],
+            "scale": [as_json(use, decimals) for use in self.scale],
             "outcomes": dict(self.outcomes),
             "sessions": self.sessions,
             "repairs": self.repairs,
@@ -659,16 +658,11 @@ class Habits:
         }
 
 
-def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
-    plain = {name: getattr(use, name) for name in ScaleUse.__slots__}
-    return _rounded(plain, decimals) | {"counts": dict(use.counts)}
-
-
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:
     """Return a judge's habits from the tidy scores and, where there are any, its sessions.
 
-    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names`
-    (method names found in a reply).
+    A session's record may have `repairs` (their number), `slips` (a list) and `names` (method names
+    found in a reply).
     """
     factors = [str(name) for name in pd.unique(scores["factor"])]
     use = tuple(scale_use(scores[scores["factor"] == name], name) for name in factors)
@@ -680,23 +674,19 @@ def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -
     names = Counter[str]()
     for record in sessions:
         count += 1
-        repairs += _how_many(record.get("repairs"))
-        slips += _how_many(record.get("slips"))
+        repairs += record.get("repairs") or 0
+        slips += len(record.get("slips") or ())
         names.update(set(map(str, record.get("names") or ())))
 
     return Habits(use, outcomes, count, repairs, slips, names)
-
-
-def _how_many(value: Any) -> int:
-    return len(value) if isinstance(value, list | tuple | dict) else int(value or 0)
 
 
 def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
     if "outcome" not in scores.columns or not factors:
         return {}
 
-    # One line per edit and repeat: all factors of an edit come from one reply, and the first stands
-    # for them.
+    # One line per edit and repeat, since all its factors come from one reply: an unscored factor's
+    # if there is one.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
     worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
         "good", kind="stable"

@@ -16,18 +16,201 @@ import numpy as np
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.board import RankedTables, small_print
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats.ranking_models import (
-    PositionBias,
-    Votes,
-    connected_groups,
-    fit_many,
-    position_bias,
-    tally,
-)
-from lmmscore.stats.resampling import SAME, Bools, Floats
+from lmmscore.stats.resampling import SAME, Bools, Floats, Ints, as_json
+
+# --------------------------------------------------------------------------------------------------
+# The model: Bradley–Terry with ties after Davidson (1970).
+#
+# With strengths π and a tie parameter ν, of two methods the first wins with probability
+# π₁ / (π₁ + π₂ + ν√(π₁π₂)), the second likewise, and the rest is a tie. Without ties ν is 0 and
+# the model is Bradley and Terry's.
+# --------------------------------------------------------------------------------------------------
 
 PRIOR = 0.5
 """Wins added each way to every pair where there is no finite fit without them."""
+
+_MOST_STEPS = 200
+_CLOSE = 1e-10
+_RIDGE = 1e-12
+"""Keeps a step defined where rounding leaves nothing of the information."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Comparisons one by one: the two methods, the item, and who won: 1, 0 for a tie, or −1."""
+
+    first: Ints
+    second: Ints
+    item: Ints
+    winner: Ints
+
+
+def tally(votes: Votes, items: int, methods: int) -> tuple[Floats, Floats]:
+    """Return each item's matrices of wins and of ties: `wins[i, a, b]` is how often a beat b.
+
+    `ties` is symmetric, each tie standing in both halves.
+    """
+    wins = np.zeros((items, methods, methods))
+    ties = np.zeros((items, methods, methods))
+    tied = votes.winner == 0
+    for sign, one, other in ((1, votes.first, votes.second), (-1, votes.second, votes.first)):
+        won = votes.winner == sign
+        np.add.at(wins, (votes.item[won], one[won], other[won]), 1.0)
+        np.add.at(ties, (votes.item[tied], one[tied], other[tied]), 1.0)
+
+    return wins, ties
+
+
+def connected_groups(links: Floats) -> list[list[int]]:
+    """Return the methods in groups that links join in both directions."""
+    reached = _reached(links)
+    both = reached & reached.T
+    groups: list[list[int]] = []
+    seen: set[int] = set()
+    for method in range(len(both)):
+        if method not in seen:
+            group = [int(other) for other in np.flatnonzero(both[method])]
+            seen.update(group)
+            groups.append(group)
+
+    return groups
+
+
+def _reached(links: Floats) -> Bools:
+    """Return which methods can be reached from which, for one matrix of links or many at once."""
+    methods = links.shape[-1]
+    reached = (links > 0) | np.eye(methods, dtype=bool)
+    for middle in range(methods):
+        reached |= reached[..., :, [middle]] & reached[..., [middle], :]
+    return np.asarray(reached)
+
+
+def has_finite_fit(wins: Floats, ties: Floats) -> Bools:
+    """Tell for each data set whether its likelihood has a maximum at finite strengths.
+
+    It has none where strengths can move for ever so that nothing that was seen becomes less
+    likely: some methods never lost to the others; or the tie parameter grows along, which ties
+    allow unless the results lead in a circle with more wins than ties (6 wins, no loss and 4 ties
+    of two methods do not).
+    """
+    linked = _reached(wins + ties).all(axis=(1, 2))
+    most = np.where(wins > 0, 1.0, np.where(ties > 0, -1.0, -np.inf))
+    for middle in range(wins.shape[-1]):
+        most = np.maximum(most, most[..., :, [middle]] + most[..., [middle], :])
+
+    circle = np.diagonal(most, axis1=1, axis2=2).max(axis=1) > 0
+    only_ties = ~wins.any(axis=(1, 2))
+    return np.asarray(only_ties | (linked & circle))
+
+
+def fit_finite(wins: Floats, ties: Floats) -> tuple[Floats, Floats, Bools]:
+    """Fit data sets that link all methods; True where wins had to be added to keep them finite."""
+    held = ~has_finite_fit(wins, ties)
+    more = wins + PRIOR * held[:, None, None] * (1 - np.eye(wins.shape[1]))
+    return *fit_many(more, ties), held
+
+
+def fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
+    """Fit many data sets at once: strengths and tie parameter of each, by maximum likelihood.
+
+    Axes are data set, method, method, counts as in `tally`; each must have a finite fit. Strengths
+    are log π, centred on 0. Where nothing was tied the tie parameter is 0; where nothing else
+    happened it is infinite, and all strengths are equal.
+    """
+    count, methods = wins.shape[:2]
+    games = wins + wins.transpose(0, 2, 1) + ties
+    margin = (wins - wins.transpose(0, 2, 1)).sum(axis=2) / 2
+    tied = ties.sum(axis=(1, 2)) / 2
+    won = wins.sum(axis=(1, 2))
+    some_tied, some_won = tied > 0, won > 0
+
+    strengths = np.zeros((count, methods))
+    log_tie = np.log(np.where(some_tied & some_won, 2 * tied / np.maximum(won, 1e-300), 1.0))
+    for _ in range(_MOST_STEPS):
+        tie = np.where(some_tied, np.exp(log_tie), 0.0)
+        gradient, information = _newton_terms(strengths, tie, games, margin, tied)
+        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        # A damped Newton step: far from the optimum a full one could overshoot.
+        longest = np.abs(step).max(axis=1)
+        step *= np.minimum(1.0, 2.0 / np.maximum(longest, 1e-300))[:, None]
+        step[~some_won] = 0.0
+        strengths = strengths + step[:, :methods]
+        strengths -= strengths.mean(axis=1, keepdims=True)
+        log_tie = log_tie + np.where(some_tied, step[:, methods], 0.0)
+        if float(np.abs(step).max()) < _CLOSE:
+            break
+
+    return strengths, np.where(some_tied, np.where(some_won, np.exp(log_tie), np.inf), 0.0)
+
+
+def _newton_terms(
+    strengths: Floats, tie: Floats, games: Floats, margin: Floats, tied: Floats
+) -> tuple[Floats, Floats]:
+    """Return gradient and information of every data set: the strengths, then the log of the tie
+    parameter.
+
+    Davidson's model is a multinomial logit in these, so its likelihood has a single maximum.
+    """
+    count, methods = strengths.shape
+    half = (strengths[:, :, None] - strengths[:, None, :]) / 2
+    win, loss = np.exp(half), np.exp(-half)
+    total = win + loss + tie[:, None, None]
+    lead, p_tie = (win - loss) / total, tie[:, None, None] / total
+
+    gradient = np.zeros((count, methods + 1))
+    gradient[:, :methods] = margin - (games * lead).sum(axis=2) / 2
+    gradient[:, methods] = tied - (games * p_tie).sum(axis=(1, 2)) / 2
+
+    variance = games * (1 - p_tie - lead**2) / 4
+    information = np.zeros((count, methods + 1, methods + 1))
+    own = np.arange(methods)
+    # Adding a constant to all strengths changes nothing; the last term keeps their mean where it
+    # is.
+    information[:, :methods, :methods] = 1.0 / methods - variance
+    information[:, own, own] += variance.sum(axis=2) + _RIDGE
+    both = -(games * lead * p_tie).sum(axis=2) / 2
+    information[:, :methods, methods] = both
+    information[:, methods, :methods] = both
+    spread = (games * p_tie * (1 - p_tie)).sum(axis=(1, 2)) / 2
+    information[:, methods, methods] = np.where(spread > 0, spread, 1.0)
+    return gradient, information
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """How often the edit shown first was preferred, among comparisons that were not ties."""
+
+    share: float | None
+    first: int
+    decided: int
+    p: float | None
+    """Two-sided, of an even chance (binomial, exact)."""
+
+
+def position_bias(first_won: Sequence[int]) -> PositionBias:
+    """Return the preference for the first place; 1 the first won, −1 the second, 0 a tie.
+
+    Meaningful where each pair was shown in both orders, or in a random one.
+    """
+    won = sum(1 for one in first_won if one > 0)
+    lost = sum(1 for one in first_won if one < 0)
+    decided = won + lost
+    if not decided:
+        return PositionBias(None, 0, 0, None)
+    return PositionBias(won / decided, won, decided, binomial_p(won, decided))
+
+
+def binomial_p(successes: int, trials: int) -> float:
+    """Return the exact two-sided p of an even chance."""
+    from scipy.special import bdtrc
+
+    far = max(successes, trials - successes)
+    return min(1.0, 2 * float(bdtrc(far - 1, trials, 0.5)))
+
+
+# --------------------------------------------------------------------------------------------------
+# The tables of a run that compares pairs.
+# --------------------------------------------------------------------------------------------------
 
 FEW_ITEMS = 30
 """Items below which percentile intervals of strengths are too narrow."""
@@ -144,7 +327,7 @@ class PairTable:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
-        return data if decimals is None else _rounded(data, decimals)
+        return data if decimals is None else as_json(data, decimals)
 
 
 def _bias_dict(bias: PositionBias) -> dict[str, Any]:
@@ -154,15 +337,6 @@ def _bias_dict(bias: PositionBias) -> dict[str, Any]:
         "share_first": bias.share,
         "p": bias.p,
     }
-
-
-def _rounded(data: Any, decimals: int) -> Any:
-    """Return plain data with every fraction in it rounded."""
-    if isinstance(data, float):
-        return round(data, decimals)
-    if isinstance(data, dict):
-        return {key: _rounded(value, decimals) for key, value in data.items()}
-    return [_rounded(one, decimals) for one in data] if isinstance(data, list) else data
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,68 +505,34 @@ class FittedStrengths:
         cls, votes: Votes, methods: int, resamples: int, rng: np.random.Generator
     ) -> FittedStrengths:
         """Fit the model, where the comparisons link all methods."""
-        wins, ties = tally(votes, methods)
-        groups = connected_groups(wins + wins.T, ties)
+        items = int(votes.item.max(initial=-1)) + 1
+        by_item = tally(votes, items, methods)
+        wins, ties = (counts.sum(axis=0) for counts in by_item)
+        groups = connected_groups(wins + wins.T + ties)
         if len(groups) > 1:
             return cls(wins, ties, groups)
 
-        strengths, tie, held = _fit_many(wins[None], ties[None])
-        resampled = None
-        if len(votes.winner) and resamples:
-            resampled = _resampled(votes, methods, resamples, rng)
-
+        strengths, tie, held = fit_finite(wins[None], ties[None])
+        resampled = _resampled(*by_item, resamples, rng) if items and resamples else None
         return cls(wins, ties, groups, strengths[0], float(tie[0]), bool(held[0]), resampled)
 
 
-def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats, Bools]:
-    """Fit data sets that link all methods; True where added wins had to hold the fit finite."""
-    strengths, tie = fit_many(wins, ties)
-    endless = np.asarray(np.isnan(strengths).any(axis=1))
-    if endless.any():
-        more = wins[endless] + PRIOR * (1 - np.eye(wins.shape[1]))
-        strengths[endless], tie[endless] = fit_many(more, ties[endless])
-    return strengths, tie, endless
-
-
-def _resampled(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
+def _resampled(won: Floats, tied: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Return strengths refitted to items drawn with replacement, a row each."""
-    items = int(votes.item.max()) + 1
-    won, tied = _by_item(votes, items, methods)
+    items, methods = won.shape[:2]
     drawn = np.stack(
         [np.bincount(rng.integers(0, items, items), minlength=items) for _ in range(resamples)]
     ).astype(float)
-    wins = (drawn @ won).reshape(resamples, methods, methods)
-    ties = (drawn @ tied).reshape(resamples, methods, methods)
+    shape = (resamples, methods, methods)
+    wins = (drawn @ won.reshape(items, -1)).reshape(shape)
+    ties = (drawn @ tied.reshape(items, -1)).reshape(shape)
 
     found = np.full((resamples, methods), np.nan)
-    linked = _linked(wins + wins.transpose(0, 2, 1) + ties)
+    linked = _reached(wins + wins.transpose(0, 2, 1) + ties).all(axis=(1, 2))
     if linked.any():
-        found[linked] = _fit_many(wins[linked], ties[linked])[0]
+        found[linked] = fit_finite(wins[linked], ties[linked])[0]
 
     return found
-
-
-def _by_item(votes: Votes, items: int, methods: int) -> tuple[Floats, Floats]:
-    """Return each item's wins and ties, a flat matrix per item."""
-    won = np.zeros((items, methods, methods))
-    tied = np.zeros((items, methods, methods))
-    first, second, item = votes.first, votes.second, votes.item
-    for sign, (one, other) in ((1, (first, second)), (-1, (second, first))):
-        here = votes.winner == sign
-        np.add.at(won, (item[here], one[here], other[here]), 1.0)
-        ties = votes.winner == 0
-        np.add.at(tied, (item[ties], one[ties], other[ties]), 1.0)
-
-    return won.reshape(items, -1), tied.reshape(items, -1)
-
-
-def _linked(links: Floats) -> Bools:
-    """Tell for each matrix whether every method can be reached from every other."""
-    methods = links.shape[1]
-    reached = (links > 0) | np.eye(methods, dtype=bool)
-    for middle in range(methods):
-        reached |= reached[:, :, [middle]] & reached[:, [middle], :]
-    return np.asarray(reached.all(axis=(1, 2)))
 
 
 def _rows(names: Sequence[str], found: FittedStrengths, level: float) -> list[PairRow]:
@@ -436,9 +576,13 @@ def _standing(row: PairRow) -> tuple[float, float, str]:
 def _intervals(
     resampled: Floats | None, level: float
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
-    """Return the ends of strengths and of ranks over the resamples that link all methods."""
+    """Return the ends of strengths and of ranks over the resamples that link all methods.
+
+    None where there are no such resamples, or none differs from another.
+    """
     known = None if resampled is None else resampled[~np.isnan(resampled).any(axis=1)]
-    if known is None or not len(known):
+    # Where every resample is the same, a spread of 0 is no sign that there is none.
+    if known is None or not len(known) or np.ptp(known, axis=0).max() <= SAME:
         return None
 
     tail = (1 - level) / 2
@@ -469,7 +613,7 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
         )
     elif held:
         notes.append(
-            "Some methods won or lost every match against some others, which would make strengths "
+            "Some methods never lost to some others, which would make strengths "
             f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,15 @@ import pandas as pd
 from lmmscore.errors import LmmscoreError, counted, nearest
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
-from lmmscore.stats.reliability import within_between
-from lmmscore.stats.resampling import Floats, Ints, fewest_items, rounded
+from lmmscore.stats.correlation import within_between
+from lmmscore.stats.resampling import Floats, Ints, as_json, fewest_items
 
 MOST_ITEMS = 1_000_000
 MOST_REPEATS = 10
-"""Repeats above which nobody would go: more items are the cheaper way."""
+"""More repeats than this are never proposed: more items are cheaper."""
 
 CONFIDENCE = 0.8
-"""Of the range of items: what a pilot says about the size of a difference is never sure."""
+"""Of the range of items: a pilot only bounds the size of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +44,26 @@ class Power:
     difference: float
     pairs: int
     """Pairs of methods the test is corrected for."""
-    item_std: float | None
+    item_std: float | None = None
     """Of the true difference over items, the repeats' share taken out; None if that is unknown."""
-    repeat_std: float | None
-    power_now: float | None
-    """If the difference seen were the true one."""
-    detectable: float | None
+    repeat_std: float | None = None
+    power_now: float | None = None
+    """If the difference seen were the true one; None, like all below, for a single item."""
+    detectable: float | None = None
     """The least difference that the items there are would show with the wanted power."""
-    fewest: int
-    """Items with which any difference could be significant at all."""
-    items_needed: int | None
+    fewest: int = 0
+    """Items below which no difference, however large, could be significant."""
+    items_needed: int | None = None
     """Items in all if the difference seen were the true one; None when no number would do."""
-    items_range: tuple[int, int | None] | None
+    items_range: tuple[int, int | None] | None = None
     """The same for the largest and smallest effect that the pilot allows; None: beyond any."""
-    repeats_needed: int | None
+    repeats_needed: int | None = None
     """Repeats in all, with the items there are; None when no reasonable number would do."""
     statements: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        found: dict[str, Any] = {}
-        for name, value in asdict(self).items():
-            found[name] = rounded(value, None) if isinstance(value, float) else value
-        found["items_range"] = list(self.items_range) if self.items_range else None
-        return {**found, "statements": list(self.statements)}
+        return as_json(self, None)
 
 
 def power_of(
@@ -82,18 +78,11 @@ def power_of(
 ) -> Power:
     """Return how many items would show a difference of two methods with the wanted power."""
     gaps, item, methods = _gaps(scores, first, second, task, factor)
-    means = np.bincount(item, weights=gaps) / np.bincount(item)
+    repeats = np.bincount(item)
+    means = np.bincount(item, weights=gaps) / repeats
     n, effect = len(means), float(means.mean())
     pairs = methods * (methods - 1) // 2
-    step = alpha / pairs
-    fewest = fewest_items(pairs, alpha)
-    total = float(means.var(ddof=1)) if n > 1 else None
-    parts = within_between(gaps, item)
-    within = parts[0] if parts and n > 1 else None
-    over_items = None
-    if total is not None and within is not None:
-        over_items = max(0.0, total - within * n / len(gaps))
-
+    test = FlipTest(alpha / pairs, fewest_items(pairs, alpha), power)
     found = Power(
         first=first,
         second=second,
@@ -103,27 +92,35 @@ def power_of(
         repeats=len(gaps) / n,
         difference=effect,
         pairs=pairs,
-        item_std=_root(over_items),
-        repeat_std=_root(within),
-        power_now=None if total is None else flip_power(effect, total, n, step, fewest),
-        detectable=None if total is None else _detectable(total, n, power, step, fewest),
-        fewest=fewest,
-        items_needed=None if total is None else _items(effect, total, power, step, fewest),
-        items_range=None if total is None else _range(effect, total, n, power, step, fewest),
-        repeats_needed=_repeats(effect, over_items, within, n, power, step, fewest),
+        fewest=test.fewest,
     )
+    if n > 1:
+        total = float(means.var(ddof=1))
+        found = replace(
+            found,
+            power_now=test.power_of(effect, total, n),
+            detectable=test.detectable(total, n),
+            items_needed=test.items(effect, total),
+            items_range=test.item_range(effect, total, n),
+        )
+        if parts := within_between(gaps, item):
+            within = parts[0]
+            over_items = max(0.0, total - within * float(np.mean(1 / repeats)))
+            found = replace(
+                found,
+                item_std=math.sqrt(over_items),
+                repeat_std=math.sqrt(within),
+                repeats_needed=test.repeats(effect, over_items, within, n),
+            )
+
     return replace(found, statements=_statements(found, power, alpha))
-
-
-def _root(variance: float | None) -> float | None:
-    return None if variance is None else math.sqrt(variance)
 
 
 def _gaps(
     scores: pd.DataFrame, first: str, second: str, task: str | None, factor: str
 ) -> tuple[Floats, Ints, int]:
-    """Return the differences of both methods in the same session, the item of each,
-    and how many methods there are to compare."""
+    """Return the differences of both methods in the same session, the item of each, and how many
+    methods the leaderboard compares."""
     cube = tabulate(scores)
     _refuse_no_overall(cube, factor)
     cube.factor(factor)
@@ -160,14 +157,6 @@ def _refuse_no_overall(cube: Cube, factor: str) -> None:
     if factor == OVERALL and scored and OVERALL not in scored:
         named = ", ".join(scored)
         raise LmmscoreError(f"no edit has an overall score; name a factor with --factor: {named}")
-
-
-def flip_power(effect: float, variance: float, n: int, alpha: float, fewest: int) -> float:
-    """Return the power of the sign-flip test over n items; 0 with fewer than could be significant.
-
-    Flipping signs has the power of the paired t-test, as nearly as planning needs.
-    """
-    return t_power(effect, variance, n, alpha) if n >= fewest else 0.0
 
 
 def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
@@ -208,33 +197,6 @@ def _least(good: Callable[[int], bool], low: int, most: int) -> int | None:
     return high
 
 
-def _items(effect: float, variance: float, power: float, alpha: float, fewest: int) -> int | None:
-    if abs(effect) < 1e-9:
-        return None
-
-    def enough(n: int) -> bool:
-        return flip_power(effect, variance, n, alpha, fewest) >= power
-
-    return _least(enough, fewest, MOST_ITEMS)
-
-
-def _range(
-    effect: float, variance: float, n: int, power: float, alpha: float, fewest: int
-) -> tuple[int, int | None] | None:
-    """Return the items needed for the largest and for the smallest effect the pilot allows.
-
-    An effect is a difference in standard deviations; its limits come from the noncentral t.
-    """
-    if variance < 1e-18:
-        return None
-
-    low, high = effect_limits(effect / math.sqrt(variance), n)
-    fewer = _items(max(abs(low), abs(high)), 1.0, power, alpha, fewest)
-    if low <= 0 <= high:
-        return (fewer or MOST_ITEMS, None)
-    return (fewer or MOST_ITEMS, _items(min(abs(low), abs(high)), 1.0, power, alpha, fewest))
-
-
 def effect_limits(effect: float, n: int) -> tuple[float, float]:
     """Return the limits of a standardised paired difference seen on n items."""
     from scipy.special import nctdtrinc
@@ -251,43 +213,73 @@ def effect_limits(effect: float, n: int) -> tuple[float, float]:
     return (low, high) if effect >= 0 else (-high, -low)
 
 
-def _detectable(variance: float, n: int, power: float, alpha: float, fewest: int) -> float | None:
-    """Return the least difference that n items show with the wanted power; None for too few."""
-    if n < fewest:
-        return None
+@dataclass(frozen=True, slots=True)
+class FlipTest:
+    """The sign-flip test of a pair at the strictest step of the correction, and the power wanted.
 
-    low, high = 0.0, 1.0
-    while t_power(high, 1.0, n, alpha) < power:
-        high *= 2
+    Flipping signs has the power of the paired t-test, as nearly as planning needs.
+    """
 
-    for _ in range(60):
-        middle = (low + high) / 2
-        if t_power(middle, 1.0, n, alpha) < power:
-            low = middle
-        else:
-            high = middle
+    alpha: float
+    fewest: int
+    """Items below which nothing can be significant."""
+    power: float
 
-    return high * math.sqrt(variance)
+    def power_of(self, effect: float, variance: float, n: int) -> float:
+        """Return the power over n items; 0 with fewer than could be significant."""
+        return t_power(effect, variance, n, self.alpha) if n >= self.fewest else 0.0
 
+    def items(self, effect: float, variance: float) -> int | None:
+        """Return the fewest items with the wanted power; None where no number would do."""
+        if abs(effect) < 1e-9:
+            return None
 
-def _repeats(
-    effect: float,
-    over_items: float | None,
-    within: float | None,
-    n: int,
-    power: float,
-    alpha: float,
-    fewest: int,
-) -> int | None:
-    if abs(effect) < 1e-9 or over_items is None or within is None:
-        return None
+        def enough(n: int) -> bool:
+            return self.power_of(effect, variance, n) >= self.power
 
-    items, repeat = over_items, within
+        return _least(enough, self.fewest, MOST_ITEMS)
 
-    def enough(repeats: int) -> bool:
-        return flip_power(effect, items + repeat / repeats, n, alpha, fewest) >= power
+    def item_range(self, effect: float, variance: float, n: int) -> tuple[int, int | None] | None:
+        """Return the items needed for the largest and for the smallest effect the pilot allows.
 
-    return _least(enough, 1, MOST_REPEATS)
+        An effect is a difference in standard deviations; its limits come from the noncentral t.
+        """
+        if variance < 1e-18:
+            return None
+
+        low, high = effect_limits(effect / math.sqrt(variance), n)
+        fewer = self.items(max(abs(low), abs(high)), 1.0) or MOST_ITEMS
+        if low <= 0 <= high:
+            return fewer, None
+        return fewer, self.items(min(abs(low), abs(high)), 1.0)
+
+    def detectable(self, variance: float, n: int) -> float | None:
+        """Return the least difference n items show with the wanted power; None for too few."""
+        if n < self.fewest:
+            return None
+
+        low, high = 0.0, 1.0
+        while t_power(high, 1.0, n, self.alpha) < self.power:
+            high *= 2
+
+        for _ in range(60):
+            middle = (low + high) / 2
+            if t_power(middle, 1.0, n, self.alpha) < self.power:
+                low = middle
+            else:
+                high = middle
+
+        return high * math.sqrt(variance)
+
+    def repeats(self, effect: float, over_items: float, within: float, n: int) -> int | None:
+        """Return the fewest repeats of n items with the wanted power; None beyond MOST_REPEATS."""
+        if abs(effect) < 1e-9:
+            return None
+
+        def enough(repeats: int) -> bool:
+            return self.power_of(effect, over_items + within / repeats, n) >= self.power
+
+        return _least(enough, 1, MOST_REPEATS)
 
 
 def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:

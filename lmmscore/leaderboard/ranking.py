@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -45,11 +45,11 @@ from lmmscore.stats.resampling import (
     Floats,
     Ints,
     Limits,
+    as_json,
     column_means,
     draws_needed,
     mean_limits,
     ranks,
-    rounded,
 )
 
 Missing = Literal["exclude", "worst"]
@@ -135,7 +135,7 @@ class Rules:
     holm: Family
 
     def check(self) -> None:
-        """Raise for a rule there is not, and for a number that cannot be meant."""
+        """Raise for an unknown rule or a number out of range."""
         for name, known in (
             ("missing", get_args(Missing)),
             ("average", get_args(Average)),
@@ -189,6 +189,11 @@ class Figures:
         """The task of each item where the mean is over tasks, else None."""
         return self.cube.task_of if self.task is None and self.rules.average == "tasks" else None
 
+    @property
+    def index(self) -> int:
+        """The place of the factor ranked by."""
+        return self.cube.factor(self.factor)
+
     def scores(self, factor: str) -> Floats:
         """Return item × method scores of a factor under the rule for missing ones."""
         index = self.cube.factor(factor)
@@ -241,41 +246,17 @@ class Figures:
 
     def table(self, tests: Differences | None, outcomes: pd.DataFrame) -> BoardTable:
         """Return the table, with the sentences that belong around it."""
-        cube, rules, factor = self.cube, self.rules, self.factor
-        lowest, highest = self.ends[factor]
-        index = cube.factor(factor)
-        bounds = rank_ranges(cube, index, self.strata, lowest=lowest, highest=highest)
-        groups = tests.groups() if tests else {}
-        limits = tests.rank_intervals() if tests else {}
+        cube, rules = self.cube, self.rules
         common = self._common_items()
-        common_means = self._common_means(common)
-
-        rows = []
-        for column in self.order:
-            method = cube.methods[column]
-            rows.append(
-                self._row(
-                    column,
-                    group=groups.get(method, ""),
-                    rank_interval=limits.get(method),
-                    rank_range=bounds[column] if cube.holes(index) else None,
-                    common_mean=common_means.get(column),
-                )
-            )
-
+        rows = self._rows(tests, common)
+        lowest = self.ends[self.factor][0]
         rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
-        items = int(np.isfinite(self.values).any(axis=1).sum())
-        notes = table_notes(rows, items, tests, self._skewed())
-        if common is not None and len(self.ranked) > 1:
-            notes.insert(0, common_note(len(common), len(self.ranked)))
-
-        notes += self._left_out()
         return BoardTable(
             task=self.task,
-            factor=factor,
+            factor=self.factor,
             rows=tuple(rows),
             caption=table_caption(
-                factor,
+                self.factor,
                 task=self.task,
                 items=len(cube.items),
                 tasks=len(cube.tasks),
@@ -284,20 +265,45 @@ class Figures:
             ),
             rule=rule,
             warnings=tuple(self._warnings(rows, tests, outcomes)),
-            notes=tuple(notes),
+            notes=tuple(self._notes(rows, tests, common)),
             differences=tests,
-            holes=cube.holes(index),
+            holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
         )
+
+    def _notes(
+        self, rows: Sequence[BoardRow], tests: Differences | None, common: Ints | None
+    ) -> list[str]:
+        """Return what stands below the table."""
+        items = int(np.isfinite(self.values).any(axis=1).sum())
+        found = table_notes(rows, items, tests, skewed=self._skewed(), alone=self._alone())
+        if common is not None and len(self.ranked) > 1:
+            found.insert(0, common_note(len(common), len(self.ranked)))
+
+        return found + self._left_out()
 
     def _skewed(self) -> list[str]:
         """Return the methods whose scores have a skewness beyond 1, best first."""
         found = []
         for column in self.ranked:
             values = self.values[:, column]
-            apart = values[np.isfinite(values)] - self.means[column]
+            known = values[np.isfinite(values)]
+            apart = known - known.mean()
             spread = float((apart**2).mean())
             if spread > SAME and abs(float((apart**3).mean())) > SKEWED * spread**1.5:
+                found.append(self.cube.methods[column])
+
+        return found
+
+    def _alone(self) -> list[str]:
+        """Return the methods with a single score in some category that the mean is over."""
+        if self.strata is None:
+            return []
+
+        found = []
+        for column in self.ranked:
+            scored = np.isfinite(self.values[:, column])
+            if (np.bincount(self.strata[scored]) == 1).any():
                 found.append(self.cube.methods[column])
 
         return found
@@ -327,25 +333,37 @@ class Figures:
         means = column_means(self.values[common], strata)
         return {column: float(means[column]) for column in self.ranked}
 
-    def _row(
-        self,
-        column: int,
-        *,
-        group: str,
-        rank_interval: tuple[int, int] | None,
-        rank_range: tuple[int, int] | None,
-        common_mean: float | None,
-    ) -> BoardRow:
-        """Return one method's line."""
+    def _rows(self, tests: Differences | None, common: Ints | None) -> list[BoardRow]:
+        """Return the methods' lines, best first."""
+        lowest, highest = self.ends[self.factor]
+        bounds = rank_ranges(self.cube, self.index, self.strata, lowest=lowest, highest=highest)
+        holes = self.cube.holes(self.index)
+        groups = tests.groups() if tests else {}
+        limits = tests.rank_intervals() if tests else {}
+        common_means = self._common_means(common)
+        found = []
+        for column in self.order:
+            method = self.cube.methods[column]
+            row = replace(
+                self._row(column),
+                group=groups.get(method, ""),
+                rank_interval=limits.get(method),
+                rank_range=bounds[column] if holes else None,
+                common_mean=common_means.get(column),
+            )
+            found.append(row)
+
+        return found
+
+    def _row(self, column: int) -> BoardRow:
+        """Return what one method's scores alone say about it."""
         values = self.values[:, column]
         known = values[np.isfinite(values)]
-        index = self.cube.factor(self.factor)
-        asked = self.cube.due(index)[:, column]
-        scored = self.cube.scored[:, column, index]
+        asked = self.cube.due(self.index)[:, column]
+        scored = self.cube.scored[:, column, self.index]
         limits = None
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
-            limits = self._on_scale(limits)
 
         return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
@@ -355,12 +373,8 @@ class Figures:
             n=int(known.size),
             coverage=float(scored.sum() / asked.sum()) if asked.any() else 1.0,
             factors=self._factor_means(column),
-            mean_interval=limits,
-            rank_interval=rank_interval,
-            rank_range=rank_range,
-            group=group,
+            mean_interval=self._on_scale(limits),
             items=int((asked > 0).sum()),
-            common_mean=common_mean,
         )
 
     def _on_scale(self, limits: Limits | None) -> Limits | None:
@@ -384,14 +398,14 @@ class Figures:
     ) -> list[str]:
         """Return what a reader must know before the figures."""
         cube, factor, found = self.cube, self.factor, []
-        if holes := cube.holes(cube.factor(factor)):
+        if holes := cube.holes(self.index):
             here = outcomes[outcomes["factor"] == factor]
             here = here[here["outcome"] != Outcome.ABSENT.value]
             here = here if self.task is None else here[here["task"] == self.task]
             counts = here["outcome"].value_counts()
             reasons = {str(name): int(count) for name, count in counts.items()}
             reasons["without a line"] = holes - len(here)
-            asked = int(cube.due(cube.factor(factor)).sum())
+            asked = int(cube.due(self.index).sum())
             found.append(missing_warning(holes, asked, reasons, rows))
             observed = factor not in self.rules.scales
             found.append(range_warning(rows, self.ends[factor], observed=observed))
@@ -565,8 +579,8 @@ class Group:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the group for JSON."""
-        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage}
-        return {**self.keys, **{k: rounded(v, decimals) for k, v in figures.items()}, "n": self.n}
+        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage, "n": self.n}
+        return as_json({**self.keys, **figures}, decimals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -603,9 +617,8 @@ def group_means(
 ) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
-    An edit's repeats are averaged first. Only the factors named count; several of them are never
-    averaged together:
-    the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
+    An edit's repeats are averaged first. Only the factors named count, and they are never averaged
+    together: with several, the factor becomes a key. Missing scores are treated as in `rank`.
     """
     cube = tabulate(scores)
     wanted = chosen_factors(cube, factor)

@@ -32,7 +32,7 @@ from lmmscore.report.grids import (
     write,
 )
 from lmmscore.run_folder import Manifest, Run
-from lmmscore.stats.reliability import Components
+from lmmscore.stats.correlation import Components
 from lmmscore.stats.resampling import rounded
 
 # --------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""Correlations, and pairwise accuracies with ties."""
+"""Correlations of a judge with people, pairwise accuracies, and the reliability of raters."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -14,9 +15,13 @@ from lmmscore.stats.resampling import (
     Bools,
     CountStatistic,
     Floats,
+    GroupRanks,
     Ints,
+    ItemGroups,
     divide,
+    item_sums,
     snap,
+    spread,
     sum_table,
 )
 
@@ -36,35 +41,6 @@ _SHORT_CELLS, _SHORT_WORK = 4e6, 2e10
 """Size of a table of scores by scores, and multiplications, up to which such a table is used."""
 
 
-def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
-    """Return the share of pairs ordered alike, with the judge tied up to the threshold;
-    NaN for no pairs."""
-    n = len(judge)
-    if n < 2:
-        return float("nan")
-    right = _right_by_scores if short_scales(judge, people) else _right_by_cells
-    return right(judge, people, threshold) / (n * (n - 1) / 2)
-
-
-def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
-    levels, tied, ordered = _score_tables(judge, people)
-    gaps = levels[:, None] - levels[None, :]
-    # Two edits the judge gave the same are counted from both, and each with itself.
-    same = (float(np.trace(tied)) - len(judge)) / 2
-    higher = gaps > SAME
-    alike = np.where(gaps <= threshold + SAME, tied, ordered)
-    return same + float(alike[higher].sum())
-
-
-def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
-    """Return how many pairs both sides order alike, less those they order the other way;
-    for short scales."""
-    levels, tied, ordered = _score_tables(judge, people)
-    size = np.bincount(np.searchsorted(levels, snap(judge)))
-    opposed = np.outer(size, size) - tied - ordered
-    return float((ordered - opposed)[np.tril_indices(len(levels), -1)].sum())
-
-
 def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the judge's scores and, for every two of them,
     the pairs people tie and the pairs they order alike."""
@@ -73,18 +49,6 @@ def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats
     table = np.zeros((len(levels), len(scores)))
     np.add.at(table, (left, right), 1)
     return levels, table @ table.T, table @ (np.cumsum(table, axis=1) - table).T
-
-
-def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
-    x, y, size = _cells(judge, people)
-    # Edits with the same two scores are tied for both sides: every pair of them is judged
-    # correctly.
-    right = float((size * (size - 1) / 2).sum())
-    for row in range(len(x) - 1):
-        alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
-        right += float(size[row] * (size[row + 1 :] @ alike))
-
-    return right
 
 
 def short_scales(judge: Floats, people: Floats) -> bool:
@@ -230,6 +194,16 @@ def pair_statistics(edits: ScoredPairs) -> CountStatistic:
         )
 
     return of
+
+
+def of_pairs(judge: Floats, people: Floats, threshold: float) -> dict[str, float]:
+    """Return the same of two columns, by name; NaN where undefined."""
+    if not len(judge):
+        return dict.fromkeys(PAIR_STATISTICS, float("nan"))
+
+    edits = scored_pairs(judge, people, np.zeros(len(judge), dtype=np.int64), 1, threshold)
+    values = pair_statistics(edits)(np.ones((1, 1)))[:, 0]
+    return dict(zip(PAIR_STATISTICS, values.tolist(), strict=True))
 
 
 def _tied(codes: Ints, edits: ScoredPairs) -> CountStatistic:
@@ -419,19 +393,12 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     if reason_undefined(judge, people):
         return float("nan")
 
-    judge, people = snap(judge), snap(people)
     if not short_scales(judge, people):
         from scipy import stats  # about a second to import, so only where it is needed
 
-        return float(stats.kendalltau(judge, people, variant="b").statistic)
+        return float(stats.kendalltau(snap(judge), snap(people), variant="b").statistic)
 
-    untied = []
-    for side in (judge, people):
-        sizes = np.unique(side, return_counts=True)[1]
-        untied.append(float(len(side) ** 2 - (sizes**2).sum()))
-
-    signs = 2 * agreeing_less_opposed(judge, people)
-    return float(signs / np.sqrt(untied[0] * untied[1]))
+    return of_pairs(judge, people, 0.0)["kendall_b"]
 
 
 def mae(judge: Floats, people: Floats) -> float:
@@ -611,3 +578,254 @@ def _snapped(values: Floats, there: Bools) -> Floats:
 def _constant(values: Floats) -> Bools:
     low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
     return np.asarray(high - low <= SAME)
+
+
+# --------------------------------------------------------------------------------------------------
+# How far raters, or repeats, agree with each other: α, ICC, ceilings and variance components.
+#
+# Ratings of one factor are parallel arrays: the value, and codes of its edit, its item, its rater.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """One factor's ratings. Codes run from 0 without gaps."""
+
+    value: Floats
+    edit: Ints
+    item: Ints
+    rater: Ints
+
+    @property
+    def edits(self) -> int:
+        """How many edits were rated."""
+        return len(np.unique(self.edit))
+
+    @property
+    def raters(self) -> int:
+        """How many people rated."""
+        return len(np.unique(self.rater))
+
+
+def alpha(ratings: Ratings, items: int) -> CountStatistic:
+    """Return Krippendorff's α for interval data over edits, of counts of items."""
+    n, total, squares, item = _edit_sums(ratings)
+    pairable = n > 1
+    within = np.where(pairable, n * (squares - total**2 / n) / np.maximum(n - 1, 1), 0.0)
+    columns = (n * pairable, within, total * pairable, squares * pairable)
+    sums = item_sums(item, *columns, items=items)
+
+    def of(counted: Floats) -> Floats:
+        size, inside, s, ss = (counted @ sums).T
+        return 1 - divide((size - 1) * inside, spread(size, s, ss))
+
+    return of
+
+
+def icc(ratings: Ratings, items: int, *, averaged: bool) -> CountStatistic:
+    """Return ICC(1), or ICC(1,k) of the averaged rating, of counts of items.
+
+    One-way: every edit has raters of its own. With unequal numbers of them k is the usual
+    k₀ = (N − Σn²/N) / (edits − 1).
+    """
+    n, total, squares, item = _edit_sums(ratings)
+    columns = (np.ones_like(n), n, n**2, total**2 / n, total, squares)
+    sums = item_sums(item, *columns, items=items)
+
+    def of(counted: Floats) -> Floats:
+        edits, size, size2, between, s, ss = (counted @ sums).T
+        mean_between = divide(between - divide(s**2, size), edits - 1)
+        mean_within = divide(ss - between, size - edits)
+        k = divide(size - divide(size2, size), edits - 1)
+        below = mean_between if averaged else mean_between + (k - 1) * mean_within
+        return divide(mean_between - mean_within, below)
+
+    return of
+
+
+def _edit_sums(ratings: Ratings) -> tuple[Floats, Floats, Floats, Ints]:
+    """Return for each edit its number of ratings, their sum and sum of squares, and its item.
+
+    Values are centred first; squares of large numbers would cost digits.
+    """
+    centred = ratings.value - ratings.value.mean()
+    _, first, edit = np.unique(ratings.edit, return_index=True, return_inverse=True)
+    n = np.bincount(edit).astype(np.float64)
+    total = np.bincount(edit, weights=centred).astype(np.float64)
+    squares = np.bincount(edit, weights=centred**2).astype(np.float64)
+    return n, total, squares, ratings.item[first]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One rater's edits: what they gave, what the others gave on average, what the judge gave."""
+
+    rater: int
+    own: Floats
+    others: Floats
+    judge: Floats
+    item: Ints
+
+
+def beside_others(ratings: Ratings, judge_by_edit: Floats | None) -> list[Beside]:
+    """Set each rater beside the mean of the others, on edits that others rated too.
+
+    With a judge, only edits it scored count.
+    """
+    n = np.bincount(ratings.edit)
+    total = np.bincount(ratings.edit, weights=ratings.value)
+    others = (total[ratings.edit] - ratings.value) / np.maximum(n[ratings.edit] - 1, 1)
+    judge = np.zeros_like(others) if judge_by_edit is None else judge_by_edit[ratings.edit]
+    usable = (n[ratings.edit] > 1) & ~np.isnan(judge)
+    found = []
+    for rater in np.unique(ratings.rater):
+        mine = usable & (ratings.rater == rater)
+        rest = snap(others[mine])
+        found.append(Beside(int(rater), ratings.value[mine], rest, judge[mine], ratings.item[mine]))
+
+    return found
+
+
+def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:
+    """Return Spearman within each rater's edits, of the rater or the judge, against the others.
+
+    Never pooled over raters: a lenient rater lowers the mean of the others on exactly the edits
+    they rate high. NaN where undefined.
+    """
+    return np.array([spearman(one.judge if judge else one.own, one.others) for one in beside])
+
+
+def rater_ranks(beside: list[Beside], groups: ItemGroups, *, judge: bool) -> GroupRanks:
+    """Return Spearman within rater, of counts of groups of items: of their own ratings and, with
+    `judge`, of the judge's scores."""
+    each = [one for one in beside if len(one.own) > 1]
+    sides = [[one.own for one in each]]
+
+    # The judge as a second side: ranked on the same edits, against the same others.
+    if judge:
+        sides.append([one.judge for one in each])
+
+    item = [groups.of_item[one.item] for one in each]
+    return GroupRanks([one.others for one in each], sides, item, groups.number)
+
+
+def ceiling_of(reliability: float) -> float:
+    """Return the highest correlation with a mean of this reliability: its square root."""
+    return math.sqrt(reliability) if reliability > 0 else float("nan")
+
+
+def within_between(value: Floats, group: Ints) -> tuple[float, float, float] | None:
+    """Return the variances within and between groups and the typical group size.
+
+    One-way random effects from the analysis of variance, also for groups of unequal size. A
+    negative estimate of the variance between groups means that none can be seen, and is given
+    as 0. None where nothing repeats.
+    """
+    _, group = np.unique(group, return_inverse=True)
+    sizes = np.bincount(group)
+    n, groups = len(value), len(sizes)
+    if groups < 2 or n == groups:
+        return None
+
+    means = np.bincount(group, weights=value) / sizes
+    within = float(((value - means[group]) ** 2).sum()) / (n - groups)
+    outer = float((sizes * (means - value.mean()) ** 2).sum()) / (groups - 1)
+    typical = float(n - (sizes**2).sum() / n) / (groups - 1)
+    within = 0.0 if within < 1e-18 else within
+    return within, max(0.0, (outer - within) / typical), typical
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Where the variance of scores comes from, in a design of items by methods.
+
+    `residual` is the variance of one more judgement of the same edit (a repeat, or a rating), None
+    where every edit was judged once; it is then part of `interaction`.
+    """
+
+    item: float
+    method: float
+    interaction: float
+    residual: float | None
+    items: int
+    methods: int
+    replicates: float
+
+    def error_of_difference(self, *, items: int = 0, replicates: int = 0) -> float:
+        """Return the standard error of the difference of two methods' means,
+        with more of either."""
+        n = self.items + items
+        per_item = self.interaction
+        if self.residual is not None:
+            per_item += self.residual / (self.replicates + replicates)
+        return math.sqrt(2 * per_item / n)
+
+
+def components(
+    values: Floats, residual: float | None = None, replicates: float | Floats = 1.0
+) -> Components | None:
+    """Return the variance components of an item × method table of means.
+
+    `residual` is the variance within cells, `replicates` the number of judgements behind each mean.
+    Only items with all methods count. None with fewer than two items or methods.
+    """
+    whole = np.isfinite(values).all(axis=1)
+    complete = values[whole]
+    items, methods = complete.shape
+    if items < 2 or methods < 2:
+        return None
+
+    behind = _harmonic_mean(np.broadcast_to(replicates, values.shape)[whole])
+
+    grand = complete.mean()
+    by_item = complete.mean(axis=1) - grand
+    by_method = complete.mean(axis=0) - grand
+    left = complete - grand - by_item[:, None] - by_method[None, :]
+    noise = float((left**2).sum()) / ((items - 1) * (methods - 1))
+    item = methods * float((by_item**2).sum()) / (items - 1)
+    method = items * float((by_method**2).sum()) / (methods - 1)
+    repeated = 0.0 if residual is None else residual / behind
+    return Components(
+        item=max(0.0, (item - noise) / methods),
+        method=max(0.0, (method - noise) / items),
+        interaction=max(0.0, noise - repeated),
+        residual=residual,
+        items=items,
+        methods=methods,
+        replicates=behind,
+    )
+
+
+def _harmonic_mean(counts: Floats) -> float:
+    """Return the mean by which a variance is divided: the noise of unequal means is that of 1/n."""
+    sizes, cells = np.unique(counts, return_counts=True)
+    return float(cells.sum() / (cells / sizes).sum())
+
+
+def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
+    """Return the variances of raters' levels and of the residual;
+    None unless all rated all edits."""
+    edits, raters = ratings.edits, ratings.raters
+    if len(ratings.value) != edits * raters or edits < 2 or raters < 2:
+        return None
+
+    table = np.full((edits, raters), np.nan)
+    table[ratings.edit, ratings.rater] = ratings.value
+    if np.isnan(table).any():
+        return None
+
+    found = components(table)
+    return None if found is None else (found.method, found.interaction)
+
+
+def mean_reliability(values: Floats) -> float:
+    """Return how reliable methods' means over items are: the share of their variance not noise.
+
+    Rows are items, columns methods. Noise is what of the item × method interaction is left in the
+    means; effects that all methods of an item share do not move a ranking. NaN where undefined.
+    """
+    found = components(values)
+    if found is None:
+        return float("nan")
+    total = found.method + found.interaction / found.items
+    return found.method / total if total > 0 else float("nan")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,7 +28,7 @@ Numbers = NDArray[np.floating]
 Limits = tuple[float, float]
 
 TINY = 1e-12
-"""A variance below this is none."""
+"""Sums of squares below this count as 0."""
 
 
 def snap(values: Floats) -> Floats:
@@ -52,7 +52,7 @@ def snap(values: Floats) -> Floats:
 
 
 def sum_table(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """Return a table whose product with counts adds those of the columns into the rows."""
+    """Return the sparse matrix of zeros and ones whose product sums columns' counts into rows."""
     from scipy import sparse
 
     return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
@@ -79,8 +79,7 @@ def mean_known(table: Floats) -> Floats:
 
 
 def item_weights(values: Floats, strata: Ints | None) -> Floats:
-    """Return what each known value weighs in its column's mean: the same,
-    or the same per stratum."""
+    """Return each known value's weight in its column's mean: all equal, or equal per stratum."""
     known = np.isfinite(values)
     if strata is None:
         return np.asarray(known / np.maximum(known.sum(axis=0), 1))
@@ -117,14 +116,25 @@ def ranks(means: Floats) -> Ints:
     return np.moveaxis(found, 0, -1).astype(np.int64)
 
 
-def rounded(value: float | None, decimals: int | None) -> float | None:
-    """Return a figure for JSON: None for what is no number,
-    and no digits that only arithmetic put there."""
-    if value is None or not math.isfinite(value):
-        return None
-    # Scores are decimals with few places: beyond the tenth there is only the noise of binary
-    # fractions.
-    return round(value, 10 if decimals is None else decimals)
+def rounded(data: Any, decimals: int | None) -> Any:
+    """Return plain data for JSON: fractions rounded, None for what is no number, tuples as lists.
+
+    Without `decimals`, what goes is only the noise of binary fractions: scores are decimals with
+    few places, and nothing beyond the tenth was ever stated.
+    """
+    if isinstance(data, float):
+        return round(data, 10 if decimals is None else decimals) if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: rounded(value, decimals) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [rounded(value, decimals) for value in data]
+    return data
+
+
+def as_json(record: Any, decimals: int | None) -> dict[str, Any]:
+    """Return a mapping, or the fields of a dataclass, rounded for JSON."""
+    fields = record if isinstance(record, Mapping) else asdict(record)
+    return {name: rounded(value, decimals) for name, value in fields.items()}
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -169,14 +179,12 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its 95% limits; `low` and `high` are None, with the reason,
-    where there are none."""
+    """A value with its 95% limits; both are None, and `why` says why, where there are none."""
 
     value: float
     low: float | None = None
     high: float | None = None
     why: str = ""
-    groups: int = 0
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -215,11 +223,7 @@ class ItemGroups:
 
         None where the value itself is undefined.
         """
-        if math.isnan(value):
-            return None
-        if self.items < FEWEST_FOR_AN_INTERVAL:
-            return Interval(value, why=too_few(self.items))
-        return interval(value, self.replicates(statistic), transform)
+        return interval_over(self.items, value, lambda: self.replicates(statistic), transform)
 
 
 def item_groups(items: int, rng: np.random.Generator) -> ItemGroups:
@@ -234,10 +238,22 @@ def too_few(items: int) -> str:
     return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
 
 
-def interval(
-    value: float, replicates: Floats, transform: Transform, *, confidence: float = 0.95
-) -> Interval:
-    """Return the interval of a value from its leave-out replicates."""
+def interval_over(
+    items: int, value: float, replicates: Callable[[], Floats], transform: Transform
+) -> Interval | None:
+    """Return the interval of a value over so many items, or why there is none for so few.
+
+    None where the value is undefined. `replicates` are made only where they are needed.
+    """
+    if math.isnan(value):
+        return None
+    if items < FEWEST_FOR_AN_INTERVAL:
+        return Interval(value, why=too_few(items))
+    return interval(value, replicates(), transform)
+
+
+def interval(value: float, replicates: Floats, transform: Transform) -> Interval:
+    """Return the 95% interval of a value from its leave-out replicates."""
     known = replicates[~np.isnan(replicates)]
     if math.isnan(value) or len(known) < 2 or 2 * len(known) < len(replicates):
         return Interval(value, why="it is undefined without some of the items")
@@ -249,9 +265,9 @@ def interval(
     forward, back = _SCALES[transform]
     error = jackknife_error(forward(known))
     centre = float(forward(np.array([value]))[0])
-    reach = t_quantile(len(known) - 1, confidence) * error
+    reach = t_quantile(len(known) - 1, 0.95) * error
     low, high = back(np.array([centre - reach, centre + reach]))
-    return Interval(value, float(low), float(high), groups=len(known))
+    return Interval(value, float(low), float(high))
 
 
 def _at_edge(value: float, transform: Transform) -> str:
@@ -262,7 +278,8 @@ def _at_edge(value: float, transform: Transform) -> str:
     return ""
 
 
-def _z(values: Floats) -> Floats:
+def fisher_z(values: Floats) -> Floats:
+    """Return Fisher's z of correlations; finite, since ±1 stand for values just inside."""
     return np.asarray(np.arctanh(np.clip(values, _EDGE - 1, 1 - _EDGE)))
 
 
@@ -277,7 +294,7 @@ def _share(values: Floats) -> Floats:
 
 _SCALES: dict[Transform, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
     "none": (np.asarray, np.asarray),
-    "fisher": (_z, np.tanh),
+    "fisher": (fisher_z, np.tanh),
     "logit": (_log_odds, _share),
 }
 
@@ -299,22 +316,21 @@ def t_quantile(freedom: float, confidence: float) -> float:
 def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[float, float] | None:
     """Return the t interval of the mean of the known values, or of the mean of strata means.
 
-    None where there are fewer than two values, or all are the same: a spread of 0 seen on a few
-    items is no sign that there is none.
+    None where a stratum has a single value, whose spread nobody can know, or all values are the
+    same: a spread of 0 seen on a few items is no sign that there is none.
     """
     known = np.isfinite(values)
     sample = values[known]
     task = np.zeros(len(sample), dtype=np.int64) if strata is None else strata[known]
-    means, variances, freedoms = [], [], []
-    for one in np.unique(task):
-        part = sample[task == one]
-        means.append(float(part.mean()))
-        if len(part) > 1:
-            variances.append(float(part.var(ddof=1)) / len(part))
-            freedoms.append(len(part) - 1)
+    parts = [sample[task == one] for one in np.unique(task)]
+    if any(len(part) < 2 for part in parts):
+        return None
 
+    means = [float(part.mean()) for part in parts]
+    variances = [float(part.var(ddof=1)) / len(part) for part in parts]
+    freedoms = [len(part) - 1 for part in parts]
     total = sum(variances)
-    if not variances or total <= SAME**2:
+    if total <= SAME**2:
         return None
 
     # Welch and Satterthwaite: strata with larger variances count for more of the freedom.
@@ -516,8 +532,7 @@ _BLOCK = 1 << 20
 
 
 def draws_needed(tests: int, alpha: float, least: int) -> int:
-    """Return how many permutations to draw so that Holm's first step can be passed,
-    and reliably."""
+    """Return how many permutations to draw so that Holm's first step can be passed reliably."""
     return max(least, math.ceil(REACHED * tests / alpha))
 
 
@@ -537,26 +552,28 @@ def sign_flip_p(
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the two-sided p of each pair of columns if the sign of every difference were a coin's.
+    """Return the two-sided p-value of each pair of columns, by flipping signs of differences.
 
-    Were two methods alike, swapping their names on an item would change nothing but the sign of its
-    difference. `strata` is the task of each item where the mean is over tasks. NaN is a missing
-    score, and a pair is tested on the items both have. Every pattern is tried for up to EXACT_UP_TO
-    items; otherwise
-    `draws`, and the data themselves count as one. NaN for a pair without an item in common.
+    If two methods were equal, swapping their names on an item would change nothing but the sign of
+    its difference. `strata` is the task of each item where the mean is over tasks. NaN is a missing
+    score, and a pair is tested on the items both have. Up to EXACT_UP_TO items every pattern is
+    tried; above, `draws` random ones and the data themselves. NaN for a pair without an item in
+    common.
     """
     known = np.isfinite(values)
     first = np.array([a for a, _ in pairs], dtype=np.int64)
     second = np.array([b for _, b in pairs], dtype=np.int64)
+    # Methods with the same items need no column of their own: a difference of sums is enough.
     alike = np.array([np.array_equal(known[:, a], known[:, b]) for a, b in pairs], dtype=bool)
-    table, step = _on_grid(_weighed(values, strata))
-    # Pairs that have the same items need no column of their own: a difference of sums is enough.
-    gaps = _weighed(values[:, first[~alike]] - values[:, second[~alike]], strata) * step
-    gaps = gaps.astype(table.dtype)
+    gaps = values[:, first[~alike]] - values[:, second[~alike]]
+    # One grid for both: weights, and so steps, of a gap may differ from those of its methods.
+    table, step = _on_grid(np.hstack([_weighed(values, strata), _weighed(gaps, strata)]))
+    own = slice(values.shape[1], None)
 
+    totals = table.sum(axis=0)
     observed = np.empty(len(pairs))
-    observed[alike] = table.sum(axis=0)[first[alike]] - table.sum(axis=0)[second[alike]]
-    observed[~alike] = gaps.sum(axis=0)
+    observed[alike] = totals[first[alike]] - totals[second[alike]]
+    observed[~alike] = totals[own]
     bar = np.abs(observed) - SAME * step
 
     exact = len(values) <= EXACT_UP_TO
@@ -566,9 +583,7 @@ def sign_flip_p(
         for signs in _sign_blocks(len(values), draws, len(pairs), table.dtype, rng):
             sums = signs @ table
             reached[alike] += _reached(sums, first[alike], second[alike], bar[alike])
-            if len(gaps.T):
-                reached[~alike] += (np.abs(signs @ gaps) >= bar[~alike]).sum(axis=0)
-
+            reached[~alike] += (np.abs(sums[:, own]) >= bar[~alike]).sum(axis=0)
             total += len(signs)
 
     p = reached / total if exact else (reached + 1) / (total + 1)
@@ -576,8 +591,7 @@ def sign_flip_p(
 
 
 def _weighed(values: Floats, strata: Ints | None) -> Floats:
-    """Return values by what they weigh, 0 where there is none;
-    all weigh the same without strata."""
+    """Return values times their weights, 0 for missing ones; without strata all weigh 1."""
     if strata is not None:
         values = values * item_weights(values, strata)
     return np.where(np.isfinite(values), values, 0.0)
@@ -586,12 +600,13 @@ def _weighed(values: Floats, strata: Ints | None) -> Floats:
 def _on_grid(values: Floats) -> tuple[Numbers, float]:
     """Return values as whole multiples of a decimal step, in single precision, if that is exact.
 
-    Whole numbers below 2**24 add up exactly there at half the cost; other values stay as they are.
+    Whole numbers below 2**24 add up exactly there at half the cost, and below 2**23 so do the
+    differences of two sums; other values stay as they are.
     """
     for grid in (1.0, 10.0, 100.0):
         whole = np.rint(values * grid)
         if np.abs(whole - values * grid).max(initial=0.0) < SAME:
-            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
+            if np.abs(whole).max(initial=0.0) * len(values) < 1 << 23:
                 return whole.astype(np.float32), grid
             return values, 1.0
 
@@ -636,7 +651,7 @@ def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
 def swap_p(
     difference: CountStatistic, items: int, *, draws: int, rng: np.random.Generator
 ) -> float:
-    """Return the two-sided p of no difference between two judges, by swapping them item by item.
+    """Return the two-sided p-value of no difference between two judges, by swapping them per item.
 
     `difference` takes rows of 1 for items that stay and 0 for those that are swapped.
     """
@@ -681,8 +696,7 @@ def holm(p: Floats) -> Floats:
 
 
 def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
-    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
-    else 0."""
+    """Return 1 for hypotheses rejected at this false discovery rate, under any dependence."""
     tests = len(p)
     place = np.arange(1, tests + 1)
     order = np.argsort(p)
@@ -721,15 +735,16 @@ def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:
 
 
 def _letter(number: int) -> str:
-    """Return a … z, then a' … : a second letter never looks like two groups."""
+    """Return a … z, then a' … z': two letters would look like two groups."""
     return chr(ord("a") + number % 26) + "'" * (number // 26)
 
 
 def rank_limits(names: list[str], better: set[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """Return the ranks each name may have: 1 + those surely better … all less those surely worse.
+    """Return the ranks each name may have, given the significant differences.
 
-    `better` holds (winner, loser) of every significant difference. Taken from tests that err
-    family-wise in 5%, all ranks hold together with 95% confidence.
+    `better` holds the (winner, loser) of each. The best rank is 1 + the number of those better, the
+    worst the number of names less those worse. From tests with a family-wise error of 5%, all rank
+    intervals hold together with 95% confidence.
     """
     ahead = dict.fromkeys(names, 0)
     behind = dict.fromkeys(names, 0)

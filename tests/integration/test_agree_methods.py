@@ -315,6 +315,43 @@ def test_other_raters_widen_the_interval(tmp_path: Path) -> None:
     )
 
 
+def test_the_difference_from_raters_says_which_raters_it_is_over() -> None:
+    """A rater who gave everything the same has no ρ, though the judge has one in that place."""
+    scores, ratings = crowd(items=30)
+    same = ratings["rater"] == "r0"
+    found = agree({"j": scores}, ratings.assign(score=ratings["score"].mask(same, 5.0)))
+    row = found.row("j", "overall", "item", "rater_spearman")
+    assert row is not None and row.n == 3
+    assert "on the 2 raters with both figures the difference is" in found.beside_raters("j")[0]
+
+
+def test_a_corrected_correlation_stays_within_its_range() -> None:
+    """A judge that is the reverse of noisy raters comes out at −1 against people without noise."""
+    scores, ratings = crowd(items=40)
+    rng = np.random.default_rng(1)
+    noisy = np.clip(ratings["score"] + rng.normal(0, 4, len(ratings)), 1, 10).round()
+    means = ratings.assign(score=noisy).groupby(["item", "method"])["score"].mean()
+    reversed_scores = [
+        11 - means[key] for key in zip(scores["item"], scores["method"], strict=True)
+    ]
+    found = agree({"j": scores.assign(score=reversed_scores)}, ratings.assign(score=noisy))
+    row = found.row("j", "overall", "item", "spearman_corrected")
+    assert row is not None and row.value == -1
+
+
+def test_an_interval_over_raters_needs_a_correlation_without_each_of_them() -> None:
+    """Where one rater alone tells edits apart, the others say nothing without them, and that is said."""
+    scores, ratings = crowd(items=12)
+    same = ratings["rater"] != "r0"
+    found = agree(
+        {"j": scores}, ratings.assign(score=ratings["score"].mask(same, 5.0)), over_raters=True
+    )
+    row = found.row("j", "overall", "item", "spearman_over_raters")
+    assert row is not None and row.value is not None
+    assert row.limits == (None, None)
+    assert "undefined without some of the raters" in row.to_json()["why"]
+
+
 def test_a_corrected_leaderboard_ranks_by_what_people_would_say(tmp_path: Path) -> None:
     """Few ratings and many scores: means of people's scale, with ranks and their intervals."""
     scores, ratings = crowd(items=60)

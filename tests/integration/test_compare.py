@@ -60,6 +60,15 @@ def test_agreement_is_over_the_edits_both_have() -> None:
     assert pair.mean_distance == pytest.approx((y - x).abs().mean())
 
 
+def test_missing_scores_do_not_move_the_correlation_of_methods() -> None:
+    """Two runs give every edit the same score; one lacks A's good item. They agree on all methods."""
+    first = overall({"A": [9.0, 3.0], "B": [5.0, 5.0], "C": [4.0, 4.0], "D": [1.0, 1.0]})
+    second = overall({"A": [None, 3.0], "B": [5.0, 5.0], "C": [4.0, 4.0], "D": [1.0, 1.0]})
+    pair = side_by_side(first, second).agreements[0]
+    assert (pair.edits, pair.methods) == (7, 4)
+    assert pair.rank_spearman == pytest.approx(1)
+
+
 def test_runs_without_common_edits_have_no_agreement() -> None:
     """Nothing in common gives no number, and no crash."""
     pair = side_by_side(overall({"A": [5.0]}), overall({"B": [6.0]}, task="u")).agreements[0]

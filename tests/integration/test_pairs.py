@@ -52,6 +52,22 @@ def rows(run: lmmscore.Run) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def test_a_method_that_never_lost_gets_no_strength_of_its_own_accord() -> None:
+    """Its strength would be infinite: wins are added and that is said, and nothing is called sure."""
+    verdicts = [
+        Comparison(str(item), "t", "A", "B", order, 1, "A", Outcome.SCORED)
+        for item in range(6)
+        for order in ("ab", "ba")
+    ]
+    table = rank_pairs(verdicts).table()
+    # Six wins and half a win each way: odds of 13 to 1.
+    assert [row.strength for row in table.rows] == pytest.approx(
+        [math.log(13) / 2, -math.log(13) / 2]
+    )
+    assert any("0.5 wins each way were added" in note for note in table.notes)
+    assert all(row.strength_interval is None for row in table.rows)
+
+
 def test_every_pair_is_asked_in_both_orders(tmp_path: Path, make_benchmark: Maker) -> None:
     """Three methods on two items: three pairs, two orders each; pairs.csv has a line for each."""
     judge = better(*METHODS)

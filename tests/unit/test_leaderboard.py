@@ -112,6 +112,21 @@ def test_means_over_items_and_over_tasks_differ_and_are_named() -> None:
     assert "each the mean of its items" in by_tasks.caption
 
 
+def test_a_task_with_one_score_gives_no_interval_over_tasks() -> None:
+    """Nothing is known about the spread in that task, so there is a note and no interval."""
+    scores = pd.concat(
+        [
+            overall({"A": [9.0, 8.0, 7.0], "B": [5.0, 6.0, 5.0]}, task="easy"),
+            overall({"A": [1.0, None], "B": [2.0, 4.0]}, task="hard"),
+        ]
+    )
+    table = rank(scores, average="tasks", resamples=100).table()
+    assert table.row("A").mean_interval is None
+    assert table.row("B").mean_interval is not None
+    assert any("one score in a task category" in note and "A" in note for note in table.notes)
+    assert rank(scores, resamples=100).table().row("A").mean_interval is not None
+
+
 def test_holes_are_announced_and_bound_the_rank() -> None:
     """A table with an unscored edit says so, why, and which ranks the missing score would have allowed."""
     scores = overall({"A": [8.0, 8.0], "B": [7.5, None], "C": [2.0, 2.0]})

@@ -65,6 +65,14 @@ def test_missing_scores_leave_an_item_out_of_their_pairs_alone() -> None:
         assert p == pytest.approx(slow_p(list(gaps[np.isfinite(gaps)])))
 
 
+def slow_p_over_tasks(gaps: np.ndarray, strata: np.ndarray) -> float:
+    weighed = []
+    for task in np.unique(strata):
+        part = gaps[(strata == task) & np.isfinite(gaps)]
+        weighed += list(part / len(part))
+    return slow_p(weighed)
+
+
 def test_means_over_tasks_are_tested_with_their_weights() -> None:
     """With strata, an item of a small task weighs more, in complete pairs and in incomplete ones."""
     values = np.round(np.random.default_rng(1).uniform(1, 10, (8, 3)), 2)
@@ -72,12 +80,19 @@ def test_means_over_tasks_are_tested_with_their_weights() -> None:
     strata = np.array([0, 0, 0, 0, 0, 1, 1, 1])
     found = p_of(values, strata=strata)
     for (a, b), p in zip(combinations(range(3), 2), found, strict=True):
-        gaps = values[:, a] - values[:, b]
-        weighed = []
-        for task in (0, 1):
-            part = gaps[(strata == task) & np.isfinite(gaps)]
-            weighed += list(part / len(part) / 2)
-        assert p == pytest.approx(slow_p(weighed))
+        assert p == pytest.approx(slow_p_over_tasks(values[:, a] - values[:, b], strata))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_weights_that_end_in_no_decimal_keep_their_ties(seed: int) -> None:
+    """Of seven items per task each method has five and both have three: their gaps weigh a third,
+    though every single score weighs a fifth."""
+    values = np.random.default_rng(seed).integers(1, 11, (14, 2)).astype(float)
+    values[[0, 1, 7, 8], 0] = np.nan
+    values[[5, 6, 12, 13], 1] = np.nan
+    strata = np.repeat([0, 1], 7)
+    expected = slow_p_over_tasks(values[:, 0] - values[:, 1], strata)
+    assert p_of(values, strata=strata)[0] == pytest.approx(expected)
 
 
 def test_exact_p_agrees_with_scipy() -> None:

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from lmmscore.stats.ranking_models import (
-    Davidson,
+from lmmscore.leaderboard.matches import (
     Votes,
     binomial_p,
     connected_groups,
-    fit_davidson,
+    fit_finite,
+    fit_many,
+    has_finite_fit,
     position_bias,
     tally,
 )
+
+
+@dataclass(frozen=True)
+class Davidson:
+    """The model as it is written down: strengths are log π, the tie parameter is ν."""
+
+    strengths: np.ndarray
+    tie: float
+
+    def probabilities(self, first: int, second: int) -> tuple[float, float, float]:
+        """The chances that the first wins, that both tie, and that the second wins."""
+        one, other = math.exp(self.strengths[first]), math.exp(self.strengths[second])
+        weights = np.array([one, self.tie * math.sqrt(one * other), other])
+        win, tie, loss = weights / weights.sum()
+        return float(win), float(tie), float(loss)
+
+
+def fit_davidson(wins: np.ndarray, ties: np.ndarray | None = None) -> Davidson:
+    strengths, tie = fit_many(wins[None], np.zeros_like(wins)[None] if ties is None else ties[None])
+    return Davidson(strengths[0], float(tie[0]))
 
 
 def log_likelihood(model: Davidson, wins: np.ndarray, ties: np.ndarray) -> float:
@@ -71,21 +95,66 @@ def test_equal_methods_tie_as_often_as_they_did() -> None:
 def test_a_method_that_always_wins_has_no_finite_strength() -> None:
     """Whoever never lost is named as a group of its own, and the fit is refused, not invented."""
     wins = np.array([[0.0, 3.0, 2.0], [0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
-    assert connected_groups(wins, np.zeros((3, 3))) == [[0], [1, 2]]
-    with pytest.raises(ValueError, match="no finite fit"):
-        fit_davidson(wins)
-    with_prior = fit_davidson(wins, prior=0.5)
-    assert with_prior.strengths.argmax() == 0
+    assert connected_groups(wins) == [[0], [1, 2]]
+    assert not has_finite_fit(wins[None], np.zeros((1, 3, 3)))[0]
+    strengths, _, held = fit_finite(wins[None], np.zeros((1, 3, 3)))
+    assert held[0] and strengths[0].argmax() == 0
+    assert np.abs(strengths).max() < 5
+
+
+def test_ties_alone_do_not_always_hold_a_fit_finite() -> None:
+    """Of 6 wins, no loss and 4 ties the likelihood has no maximum: wins are added there too."""
+    wins, ties = np.array([[[0.0, 6.0], [0.0, 0.0]]]), np.array([[[0.0, 4.0], [4.0, 0.0]]])
+    assert connected_groups(wins[0] + ties[0]) == [[0, 1]]
+    strengths, _, held = fit_finite(wins, ties)
+    assert held[0] and np.abs(strengths).max() < 5
+    wins[0, 1, 0] = 1.0
+    assert not fit_finite(wins, ties)[2][0]
+
+
+def slow_finite(wins: np.ndarray, ties: np.ndarray) -> bool:
+    """Look by linear programming for a direction in which nothing seen becomes less likely."""
+    methods = len(wins)
+    gains = []
+    for a in range(methods):
+        for b in range(methods):
+            lead = np.zeros(methods + 1)
+            lead[a], lead[b] = 0.5, -0.5
+            tie = np.eye(methods + 1)[methods] * (ties.sum() > 0)
+            if wins[a, b]:
+                gains += [2 * lead, lead - tie] if ties.sum() else [2 * lead]
+            if ties[a, b]:
+                gains.append(tie - lead)
+
+    rows = np.array(gains)
+    free = optimize.linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+    return bool(-free.fun < 1e-9)
+
+
+def test_a_finite_fit_is_known_beforehand() -> None:
+    """For random results of linked methods it is told exactly as by linear programming."""
+    rng = np.random.default_rng(5)
+    seen = []
+    for _ in range(300):
+        methods = int(rng.integers(2, 5))
+        wins = (rng.random((methods, methods)) < 0.4) * (1 - np.eye(methods))
+        half = np.triu(rng.random((methods, methods)) < 0.25, 1)
+        ties = (half | half.T).astype(float)
+        if wins.sum() and len(connected_groups(wins + wins.T + ties)) == 1:
+            seen.append(bool(has_finite_fit(wins[None], ties[None])[0]))
+            assert seen[-1] == slow_finite(wins, ties)
+
+    assert 50 < sum(seen) < len(seen) - 50
 
 
 def test_methods_never_compared_are_not_connected() -> None:
     """Two islands of comparisons cannot be ranked against each other; one tie links them."""
     wins = np.zeros((4, 4))
     wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 2.0
-    assert connected_groups(wins, np.zeros((4, 4))) == [[0, 1], [2, 3]]
+    assert connected_groups(wins) == [[0, 1], [2, 3]]
     ties = np.zeros((4, 4))
     ties[1, 2] = ties[2, 1] = 1.0
-    assert connected_groups(wins, ties) == [[0, 1, 2, 3]]
+    assert connected_groups(wins + ties) == [[0, 1, 2, 3]]
 
 
 def test_votes_are_tallied() -> None:
@@ -100,7 +169,7 @@ def test_votes_are_tallied() -> None:
     winner = np.array([rng.choice([1, 0, -1], p=chance) for chance in chances])
     votes = Votes(first, second, item, winner)
 
-    wins, ties = tally(votes, 3)
+    wins, ties = (counts.sum(axis=0) for counts in tally(votes, 60, 3))
     assert wins.sum() + ties.sum() / 2 == len(winner)
     assert ties == pytest.approx(ties.T)
     won = ((first == 0) & (second == 1) & (winner > 0)) | (
@@ -115,4 +184,5 @@ def test_position_bias_is_a_binomial_test() -> None:
     assert (found.first, found.decided) == (14, 18)
     assert found.p == pytest.approx(stats.binomtest(14, 18, 0.5).pvalue)
     assert binomial_p(5, 10) == 1.0
+    assert binomial_p(80, 80) == pytest.approx(2.0**-79, rel=1e-9, abs=0)
     assert position_bias([0, 0]).share is None

@@ -7,7 +7,7 @@ import pytest
 
 from lmmscore.agreement.powered_means import Powered, powered_mean, stratified
 from lmmscore.agreement.raters import alternative_test
-from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.correlation import Ratings
 
 
 def crowd(seed: int, items: int = 40, noise: float = 1.0) -> tuple[Ratings, np.ndarray]:

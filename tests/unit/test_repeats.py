@@ -11,7 +11,7 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.diagnostics import repeat_spread
 from lmmscore.leaderboard.diagnostics import repeat_statement as statement
 from lmmscore.leaderboard.power import Power, power_of, t_power
-from lmmscore.stats.reliability import within_between as components
+from lmmscore.stats.correlation import within_between as components
 from tests.tidy_frames import judged, overall, tidy
 
 
@@ -113,6 +113,15 @@ def test_more_repeats_help_where_repeats_are_the_noise() -> None:
     hopeless = asked(noisy(6, 4, item_std=3.0, repeat_std=0.5, gap=0.5, seed=5))
     assert hopeless.repeats_needed is None
     assert any("repeats of these items would not do" in text for text in hopeless.statements)
+
+
+def test_the_spread_over_items_allows_for_unequal_repeats() -> None:
+    """Half of the items judged once and half six times: the spread over items is found again."""
+    scores = noisy(800, 6, item_std=1.0, repeat_std=2.0, gap=0.5, seed=3)
+    once = scores["item"].astype(int) % 2 == 0
+    found = asked(scores[~once | (scores["repeat"] == 1)])
+    assert found.item_std == pytest.approx(1, rel=0.12)
+    assert found.repeat_std == pytest.approx(2, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmmscore.agreement.raters import agree_on_pairs, compare_votes, read_votes, votes_of_ratings
+from lmmscore.agreement.raters import (
+    agree_on_pairs,
+    compare_votes,
+    read_votes,
+    votes_of_ratings,
+    wilson,
+)
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
 from lmmscore.parsing.winner import read_winner
@@ -188,7 +194,8 @@ def test_the_published_accuracy_of_genai_bench_comes_out(shared: Path) -> None:
     read = [verdict(line["response"]) for line in lines]
     assert read == [PUBLISHED[line["model_vote"]] for line in lines]
     found = compare_votes(
-        (HUMAN[line["human_vote"]], said) for line, said in zip(lines, read, strict=True)
+        (str(at), HUMAN[line["human_vote"]], said)
+        for at, (line, said) in enumerate(zip(lines, read, strict=True))
     )
     assert found.n == 919
     assert round(found.accuracy or 0, 4) == 0.5354
@@ -232,6 +239,17 @@ def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
     votes.write_text("item,method_a,method_b,winner\ni0,a,b,c\n")
     with pytest.raises(FileProblem, match="neither a nor b"):
         read_votes(votes)
+
+
+def test_votes_that_hang_together_count_as_fewer() -> None:
+    """Asking everybody three times over tells no more; nor do votes that an item decides for all."""
+    single = [(str(k), "first", "first" if k % 3 else "second") for k in range(60)]
+    once, thrice = compare_votes(single), compare_votes(single * 3)
+    assert once.interval == pytest.approx(wilson(2 / 3, 60))
+    assert (thrice.n, thrice.accuracy) == (180, once.accuracy)
+    assert thrice.interval == pytest.approx(once.interval)
+    same = compare_votes([(str(k), "first", "first") for k in range(5)] * 4)
+    assert same.interval == pytest.approx(wilson(1.0, 5))
 
 
 def test_the_command_reads_many_pairs(tmp_path: Path) -> None:

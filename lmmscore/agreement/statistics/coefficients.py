@@ -13,6 +13,7 @@ from lmmscore.agreement.statistics import (
     METHOD,
     WITHIN_ITEM,
     OfCounts,
+    OfRows,
     Statistic,
     register,
 )
@@ -20,6 +21,7 @@ from lmmscore.stats import correlation, resampling
 from lmmscore.stats.correlation import (
     PAIR_STATISTICS,
     Within,
+    of_pairs,
     pair_statistics,
     scored_pairs,
     too_many,
@@ -27,24 +29,27 @@ from lmmscore.stats.correlation import (
 from lmmscore.stats.resampling import SAME, CountStatistic, Floats, Ints
 
 
-def _spearman_rows(judge: Floats, people: Floats) -> Floats:
-    return Within(judge, people).correlations()["spearman"]
+def _correlation_rows(name: str) -> OfRows:
+    return lambda judge, people: Within(judge, people).correlations()[name]
 
 
-def _pearson_rows(judge: Floats, people: Floats) -> Floats:
-    return Within(judge, people).correlations()["pearson"]
+def _of_counts(name: str) -> OfCounts:
+    """Return a statistic of pairs as a function of counts, one of many that are had together."""
 
+    def factory(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+        threshold = 0.0
+        if name == "pairwise_accuracy_calibrated":
+            threshold = correlation.calibrate(judge, people) or 0.0
 
-def _kendall_rows(judge: Floats, people: Floats) -> Floats:
-    return Within(judge, people).correlations()["kendall_b"]
+        edits = scored_pairs(judge, people, item, items, threshold)
+        if too_many(edits):
+            raise OverflowError("all pairs of so many edits on so fine a scale are too many")
 
+        joint = pair_statistics(edits)
+        place = PAIR_STATISTICS.index(name)
+        return lambda counted: np.asarray(joint(counted)[place])
 
-def _kendall_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-    pairs = scored_pairs(judge, people, item, items, 0.0)
-    if too_many(pairs):
-        raise OverflowError("all pairs of so many edits on so fine a scale are too many")
-    joint = pair_statistics(pairs)
-    return lambda counted: joint(counted)[0]
+    return factory
 
 
 register(
@@ -55,7 +60,7 @@ register(
         order=1,
         correlation=True,
         of_counts=resampling.spearman_of_counts,
-        of_rows=_spearman_rows,
+        of_rows=_correlation_rows("spearman"),
     )
 )
 register(
@@ -66,7 +71,7 @@ register(
         order=2,
         correlation=True,
         of_counts=resampling.pearson_of_counts,
-        of_rows=_pearson_rows,
+        of_rows=_correlation_rows("pearson"),
     )
 )
 register(
@@ -76,8 +81,8 @@ register(
         correlation.kendall_b,
         order=3,
         correlation=True,
-        of_counts=_kendall_counts,
-        of_rows=_kendall_rows,
+        of_counts=_of_counts("kendall_b"),
+        of_rows=_correlation_rows("kendall_b"),
     )
 )
 
@@ -117,41 +122,19 @@ register(
 
 
 def _accuracy(judge: Floats, people: Floats) -> float:
-    return correlation.accuracy(judge, people, 0.0)
+    return of_pairs(judge, people, 0.0)["pairwise_accuracy"]
 
 
 def _calibrated(judge: Floats, people: Floats) -> float:
-    threshold = correlation.calibrate(judge, people) if len(judge) > 1 else None
-    return float("nan") if threshold is None else correlation.accuracy(judge, people, threshold)
+    threshold = correlation.calibrate(judge, people)
+    if threshold is None:
+        return float("nan")
+    return of_pairs(judge, people, threshold)["pairwise_accuracy_calibrated"]
 
 
 def _ordered(judge: Floats, people: Floats) -> float:
     """Return the share ordered alike of the pairs that both sides order."""
-    if len(judge) < 2:
-        return float("nan")
-
-    group = np.zeros(len(judge), dtype=np.int64)
-    edits = correlation.scored_pairs(judge, people, group, 1, 0.0)
-    if correlation.too_many(edits):
-        return float("nan")
-    return float(correlation.pair_statistics(edits)(np.ones((1, 1)))[-1][0])
-
-
-def _of_counts(name: str) -> OfCounts:
-    def factory(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-        threshold = 0.0
-        if name == "pairwise_accuracy_calibrated":
-            threshold = correlation.calibrate(judge, people) or 0.0
-
-        edits = correlation.scored_pairs(judge, people, item, items, threshold)
-        if correlation.too_many(edits):
-            raise OverflowError("all pairs of so many edits on so fine a scale are too many")
-
-        joint = correlation.pair_statistics(edits)
-        place = PAIR_STATISTICS.index(name)
-        return lambda counted: np.asarray(joint(counted)[place])
-
-    return factory
+    return of_pairs(judge, people, 0.0)["pairwise_accuracy_ordered"]
 
 
 def _ties(judge: Floats, people: Floats) -> Mapping[str, Any]:
@@ -167,7 +150,7 @@ def _ties_rows(judge: Floats, people: Floats) -> Mapping[str, Any]:
 
 
 def _threshold(judge: Floats, people: Floats) -> Mapping[str, Any]:
-    found = correlation.calibrate(judge, people) if len(judge) > 1 else None
+    found = correlation.calibrate(judge, people)
     return {} if found is None else {"threshold": found}
 
 
