@@ -1,8 +1,9 @@
-"""`lmmscore agree`: does a judge agree with people, as well as people agree with each other?"""
+"""`lmmscore agree`: does a judge agree with human raters as well as they do with each other?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,21 @@ import click
 from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
-    FilePath,
     Finite,
     GroupedCommand,
     Source,
+    as_json_format,
     cautions,
     factor_renames,
     factor_titles,
     filled,
+    human_ratings,
     name_table,
     open_sources,
     panel_options,
     parse_renames,
     parse_scale,
+    path_option,
     plot_options,
     put,
     ratings_scale,
@@ -34,6 +37,7 @@ from lmmscore.cli.command_line import (
     screen,
     table_file,
     table_format,
+    text_option,
     write_plots,
 )
 from lmmscore.errors import LmmscoreError
@@ -74,21 +78,9 @@ LEVELS = ("item", "within-item", "within-method", "method")
               help="Human ratings: a file, or a folder with a file per rater; "
               "may be repeated.")  # fmt: skip
 @score_columns
-@click.option(
-    "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
-)
-@click.option(
-    "--factor-column",
-    callback=filled,
-    default="",
-    help="The ratings' column that names the factor, in a long table.",
-)
-@click.option(
-    "--score-column",
-    callback=filled,
-    default="",
-    help="The ratings' column with the number, in a long table.",
-)
+@text_option("--rater-column", help="The ratings' column that names the rater.")
+@text_option("--factor-column", help="The ratings' column that names the factor, in a long table.")
+@text_option("--score-column", help="The ratings' column with the number, in a long table.")
 @factor_renames
 @click.option(
     "--alias",
@@ -97,10 +89,9 @@ LEVELS = ("item", "within-item", "within-method", "method")
     metavar="OLD=NEW",
     help="Call an item or a method by another name; may be repeated.",
 )
-@click.option(
+@path_option(
     "--aliases",
     "alias_file",
-    type=FilePath(path_type=Path),
     metavar="FILE",
     help="A table of such pairs: the first column is the old name, the second the new.",
 )
@@ -121,11 +112,8 @@ LEVELS = ("item", "within-item", "within-method", "method")
     type=click.Choice(LEVELS),
     help="Only this level of agreement; may be repeated.",
 )
-@click.option(
-    "--dialog",
-    callback=filled,
-    default="",
-    help="Check --scores against this dialog's scales; its rule makes the overall.",
+@text_option(
+    "--dialog", help="Check --scores against this dialog's scales; its rule makes the overall."
 )
 @ratings_scale
 @click.option(
@@ -147,14 +135,18 @@ LEVELS = ("item", "within-item", "within-method", "method")
     help="Random draws of permutation tests.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of all random draws.",
 )
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
 @plot_options
 @table_file
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@as_json_format
 def command(
     runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any
 ) -> None:
@@ -171,13 +163,13 @@ def command(
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
 
+    form = "json" if as_json else form
     if any(_is_of_pairs(run) for run in runs):
-        _print_pair_agreement(runs, "json" if as_json else form, options)
+        _print_pair_agreement(runs, form, options)
         return
 
     judges = [*open_sources(runs), *_files(score_files, options)]
     found = _agree(judges, options)
-    form = "json" if as_json else form
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
     caution, shown = cautions(judges), (*sections, *options["show"])
     layout = screen(options["out"])
@@ -200,11 +192,11 @@ _ABOUT_PAIRS = {
     *("runs", "form", "as_json", "out", "human", "factors"),
     *("item_column", "method_column", "rater_column", "factor_column", "score_column"),
 }
-"""The parameters that say something about verdicts on pairs; the others are for scores."""
+"""The parameters that mean something for verdicts on pairs; the others are for scores."""
 
 
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
-    """Print how often each run's verdicts on pairs are those of people."""
+    """Print how often each run's verdicts on pairs are those of human raters."""
     from lmmscore.agreement.raters import agree_on_pairs
     from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
@@ -227,8 +219,6 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.raters import votes_of_ratings
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     given = [_votes_in(Path(name)) for name in files]
@@ -241,18 +231,11 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 
         return votes
 
-    columns = Columns(
-        item=options["item_column"],
-        method=options["method_column"],
-        rater=options["rater_column"],
-        factor=options["factor_column"],
-        score=options["score_column"],
-    )
-    ratings = read_human_ratings(files, columns).table
+    ratings = human_ratings(options).table
     known = [str(name) for name in ratings["factor"].unique()]
     factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
     if factor not in known:
-        raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
+        raise click.UsageError(f"--factor: name the one that decides: {', '.join(known)}")
     return votes_of_ratings(ratings, factor)
 
 
@@ -297,10 +280,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's,
-    or those of a bundled one with its factors."""
-    from dataclasses import replace
-
+    """Return the source with scales: the dialog's, or those of a bundled one with its factors."""
     from lmmscore.records import OVERALL
     from lmmscore.run_folder import FactorRecord, Manifest
 
@@ -332,8 +312,6 @@ def _bundled_dialogs() -> list[Dialog]:
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.report.screen import counting
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -341,13 +319,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
 
-    columns = Columns(
-        **{
-            name: options[f"{name}_column"]
-            for name in ("item", "method", "rater", "factor", "score", "task")
-        }
-    )
-    ratings = read_human_ratings(options["human"], columns)
+    ratings = human_ratings(options)
     scales: dict[str, tuple[float, float]] = {}
     for judge in judges:
         scales |= judge.manifest.scales()
@@ -370,7 +342,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         seed=options["seed"],
         epsilon=options["epsilon"],
         minimum_edits=options["min_edits"],
-        counting=partial(counting, "comparing with people"),
+        counting=partial(counting, "comparing with human raters"),
     )
     return found.with_notes(ratings.notes)
 

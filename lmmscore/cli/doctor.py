@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import Any
 
 import click
 
-from lmmscore.cli.command_line import json_flag
+from lmmscore.cli.command_line import json_flag, put_json
 
 _PROGRAMS = {
     "chromium": (
@@ -26,19 +25,22 @@ _SETTINGS = ("NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "PYTHONUTF8", "CI")
 def command(as_json: bool) -> None:
     """Print what a bug report should say: versions, extras, programs, console.
 
-    Of a key it says only whether there is one. Names of folders and files are not printed.
+    Of a key it says only whether one is set. No folder or file is named.
     """
     found = examine()
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        put_json(found)
         return
 
     for section, entries in found.items():
-        click.echo(f"{section}:" if isinstance(entries, dict) else f"{section}: {entries}")
-        if isinstance(entries, dict):
-            width = max(map(len, entries), default=0)
-            for name, value in entries.items():
-                click.echo(f"  {name:{width}}  {value}")
+        if not isinstance(entries, dict):
+            click.echo(f"{section}: {entries}")
+            continue
+
+        click.echo(f"{section}:")
+        width = max(map(len, entries), default=0)
+        for name, value in entries.items():
+            click.echo(f"  {name:{width}}  {value}")
 
 
 def examine() -> dict[str, Any]:
