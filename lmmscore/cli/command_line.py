@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
-from lmmscore.errors import FileProblem, LmmscoreError, listed, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.options import Declared, declared
 
 if TYPE_CHECKING:
@@ -635,11 +635,17 @@ def open_source(text: str) -> Source:
 
 def refuse_unknown(kind: str, given: Sequence[str], known: Sequence[str], where: str) -> None:
     """Raise where a method or item is named that the scores do not have."""
-    names = list(dict.fromkeys(known))
     for name in given:
-        if name not in names:
-            hint = nearest(name, names)
-            raise LmmscoreError(f"{where}: no {kind} {name!r}{hint}; it has: {listed(names, 12)}")
+        if name not in known:
+            raise LmmscoreError(f"{where}: no {kind} {name!r}{instead(name, known)}")
+
+
+def instead(wanted: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: which was meant, and which there are."""
+    names = list(dict.fromkeys(known))
+    shown = ", ".join(names[:12])
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"{nearest(wanted, names)}; there are: {shown}{more}"
 
 
 def open_sources(texts: Sequence[str]) -> list[Source]:

@@ -10,13 +10,14 @@ import click
 
 from lmmscore.cli.command_line import (
     folder_option,
+    instead,
     json_flag,
     path_argument,
     put,
     table_file,
     text_option,
 )
-from lmmscore.errors import FileProblem, LmmscoreError, listed, nearest
+from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.report.run_data import RunData, Talk
@@ -98,6 +99,5 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-    names = [str(name) for name in dict.fromkeys(known)]
-    there = f"{nearest(str(wanted), names)}; there are: {listed(names, 12)}"
+    there = instead(str(wanted), map(str, known))
     raise LmmscoreError(f"no conversation about {key} {str(wanted)!r} here{there}")
