@@ -25,13 +25,12 @@ from lmmscore.cli.command_line import (
     name_table,
     open_sources,
     panel_options,
-    parse_renames,
-    parse_scale,
     path_option,
     plot_options,
     put,
     ratings_scale,
     refuse_others,
+    rename_option,
     say_notes,
     score_columns,
     screen,
@@ -82,12 +81,8 @@ LEVELS = ("item", "within-item", "within-method", "method")
 @text_option("--factor-column", help="The ratings' column that names the factor, in a long table.")
 @text_option("--score-column", help="The ratings' column with the number, in a long table.")
 @factor_renames
-@click.option(
-    "--alias",
-    "alias_pairs",
-    multiple=True,
-    metavar="OLD=NEW",
-    help="Call an item or a method by another name; may be repeated.",
+@rename_option(
+    "--alias", "aliases", help="Call an item or a method by another name; may be repeated."
 )
 @path_option(
     "--aliases",
@@ -327,8 +322,8 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
-        renames=parse_renames(options["renames"]),
-        aliases=_aliases(options),
+        renames=options["renames"],
+        aliases=name_table(options["alias_file"]) | options["aliases"],
         factors=options["factors"],
         methods=options["methods"],
         levels=options["levels"] or LEVELS,
@@ -336,7 +331,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         panel=panel,
         over_raters=options["over_raters"],
         scales=scales,
-        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
+        scale=options["scale"] or ratings.scale,
         weights=judges[0].manifest.weights,
         resamples=options["resamples"],
         seed=options["seed"],
@@ -352,9 +347,3 @@ def _panel(judges: Sequence[Source], options: dict[str, Any]) -> Panel:
 
     models = {judge.name: judge.models for judge in judges}
     return Panel(options["panel_scores"], models, name_table(options["family_file"]))
-
-
-def _aliases(options: dict[str, Any]) -> dict[str, str]:
-    """Return the names to change: from a table, then those typed."""
-    typed = parse_renames(options["alias_pairs"], "--alias")
-    return name_table(options["alias_file"]) | typed

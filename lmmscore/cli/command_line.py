@@ -149,22 +149,31 @@ def refuse_without(needed: str, *names: str) -> None:
     refuse(names, f"goes with {flag}")
 
 
-def listen_options(port: int) -> Callable[[Command], Command]:
-    """Add where a command serves its page: on this machine alone, unless told otherwise."""
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds several options, in the order in which help lists them."""
 
     def add(command: Command) -> Command:
-        command = click.option(
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def listen_options(port: int) -> Callable[[Command], Command]:
+    """Add where a command serves its page: on this machine only, unless told otherwise."""
+    return together(
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
+        click.option(
             "--port",
             type=click.IntRange(0, 65_535),
             default=port,
             show_default=True,
             help="Port to listen on; 0 takes any.",
-        )(command)
-        return click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
-        )(command)
-
-    return add
+        ),
+    )
 
 
 def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -182,26 +191,33 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return int(number), int(count)
 
 
-def _settings(
-    _: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> Mapping[str, str]:
-    """Read NAME=VALUE, as often as it was given."""
-    return pairs(value, _flag_of(param))
+def _pairs(
+    _: click.Context, param: click.Parameter, values: Sequence[str], *, empty: bool = True
+) -> dict[str, str]:
+    """Read NAME=VALUE, as often as it was given; `empty` allows a name without a value."""
+    made = {}
+    for text in values:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and (value or empty)):
+            raise click.UsageError(f"{_flag_of(param)} takes {param.metavar}, not {text!r}")
+
+        made[name] = value
+
+    return made
+
+
+pair_option = partial(click.option, multiple=True, callback=_pairs)
+rename_option = partial(
+    click.option, multiple=True, metavar="OLD=NEW", callback=partial(_pairs, empty=False)
+)
 
 
 def options_of(
     declaration: type, prefix: str = "", only: Sequence[str] | None = None
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds the flags a class of options declares, or only some of them."""
-
-    def add(command: Command) -> Command:
-        for each in reversed(declared(declaration)):
-            if each.about.flag and (only is None or each.name in only):
-                command = _flag(each, prefix)(command)
-
-        return command
-
-    return add
+    wanted = [each for each in declared(declaration) if only is None or each.name in only]
+    return together(*(_flag(each, prefix) for each in wanted if each.about.flag))
 
 
 def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
@@ -221,7 +237,7 @@ def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
         return click.option(*names, multiple=True, callback=filled, **shown)
 
     if origin is Mapping:
-        return click.option(*names, multiple=True, callback=_settings, **shown)
+        return pair_option(*names, **shown)
 
     # With a prefix, what was not given is left to others: a judge has its options from judges.yaml.
     if option.default and not prefix:
@@ -253,36 +269,42 @@ def _type_of(option: Declared) -> click.ParamType[Any]:
     return click.INT if kind is int else click.STRING
 
 
-def pairs(
-    values: Sequence[str], option: str, form: str = "NAME=VALUE", *, empty: bool = True
-) -> dict[str, str]:
-    """Return NAME=VALUE options as a mapping; `empty` allows a name without a value.
-
-    Raises a usage error for anything else.
-    """
-    made = {}
-    for text in values:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name and equals and (value or empty)):
-            raise click.UsageError(f"{option} takes {form}, not {text!r}")
-
-        made[name] = value
-
-    return made
-
-
 json_flag = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object for programs."
 )
 
 as_json_format = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 
-ratings_scale = text_option(
-    "--scale", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record."
-)
+
+def _scale(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[float, float] | None:
+    """Read `1,10`; None where no scale is given."""
+    text = filled(ctx, param, value)
+    if not text:
+        return None
+
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise LmmscoreError(
+            f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
+        ) from None
+
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
+
+    if not low < high:
+        raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
+
+    return low, high
 
 
-def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+scale_option = partial(click.option, "--scale", callback=_scale, metavar="LOW,HIGH")
+ratings_scale = scale_option(help="The scale of the ratings, where none is on record.")
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """Read METHOD=NAME pairs, or a file that has one on each line."""
     texts: list[str] = []
     for text in value:
@@ -296,7 +318,7 @@ def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dic
                 f"--names takes METHOD=NAME or a file of such lines, not {text!r}"
             )
 
-    return pairs(texts, "--names", "METHOD=NAME")
+    return _pairs(ctx, param, texts)
 
 
 method_names = click.option(
@@ -339,20 +361,7 @@ table_format = click.option(
     "--format", "form", type=TableFormat(), default="term", show_default=True, help="Output format."
 )
 
-
-def _with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """Add options to a command, in the order in which its help lists them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def plot_options(command: Command) -> Command:
-    """Add the options of every command that writes figures."""
-    return _with_options(command, _PLOT_OPTIONS)
-
-
-_PLOT_OPTIONS = [
+plot_options = together(
     path_option("--plots", metavar="DIR", help="Write figures into this folder."),
     click.option(
         "--plot-format",
@@ -368,17 +377,12 @@ _PLOT_OPTIONS = [
         show_default=True,
         help="Their width: a column (3.25 in) or a page (6.75 in) of a paper.",
     ),
-]
+)
+"""The options of every command that writes figures."""
 
 PLOT_GROUP = ("plots", "plot-format", "plot-width")
 
-
-def panel_options(command: Command) -> Command:
-    """Add the options of every command that treats several judges as one."""
-    return _with_options(command, _PANEL_OPTIONS)
-
-
-_PANEL_OPTIONS = [
+panel_options = together(
     click.option("--panel", is_flag=True, help="Take the mean of several judges as one judge."),
     click.option(
         "--panel-scores",
@@ -393,17 +397,13 @@ _PANEL_OPTIONS = [
         metavar="FILE",
         help="A table of name parts and model families, for the panel's warnings.",
     ),
-]
+)
+"""The options of every command that treats several judges as one."""
 
 PANEL_GROUP = ("panel", "panel-scores", "families")
 
 
-def score_columns(command: Command) -> Command:
-    """Add the options of every command that reads other tools' score files."""
-    return _with_options(command, _SCORE_COLUMNS)
-
-
-_SCORE_COLUMNS = [
+score_columns = together(
     text_option("--item-column", help="The column that names the item."),
     text_option("--method-column", help="The column that names the method."),
     text_option("--task-column", help="The score file's column that names the task category."),
@@ -412,17 +412,10 @@ _SCORE_COLUMNS = [
         metavar="REGEX",
         help="Find the task in the item's id: the first group in parentheses.",
     ),
-]
-
-
-def parse_renames(texts: Sequence[str], option: str = "--rename") -> dict[str, str]:
-    """Return OLD=NEW pairs as a mapping. Raises a usage error for anything else."""
-    return pairs(texts, option, "OLD=NEW", empty=False)
-
-
-factor_renames = click.option(
-    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
 )
+"""The options of every command that reads other tools' score files."""
+
+factor_renames = rename_option("--rename", "renames", help="Call a factor by another name.")
 
 
 def name_table(path: Path | None) -> dict[str, str]:
@@ -701,24 +694,6 @@ def factor_titles(sources: Sequence[Source]) -> dict[str, str]:
         for factor in source.manifest.factors:
             titles[factor.key] = factor.name or factor.key
     return titles
-
-
-def parse_scale(text: str) -> tuple[float, float]:
-    """Read `1,10`; raise for anything else."""
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise LmmscoreError(
-            f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
-        ) from None
-
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
-
-    if not low < high:
-        raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
-
-    return low, high
 
 
 def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[str, Any]]:

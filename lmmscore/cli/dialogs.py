@@ -11,7 +11,7 @@ import click
 from lmmscore.cli.command_line import (
     filled,
     json_flag,
-    pairs,
+    pair_option,
     path_option,
     put_json,
     say_notes,
@@ -97,9 +97,7 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
 @click.option(
     "-n", "n", type=click.IntRange(1), default=3, show_default=True, help="How many edits."
 )
-@click.option(
-    "--setting", "settings", multiple=True, metavar="NAME=CHOICE", help="A setting of the dialog."
-)
+@pair_option("--setting", "settings", metavar="NAME=CHOICE", help="A setting of the dialog.")
 @click.option(
     "--task", default="background_change", show_default=True, help="Task category of the example."
 )
@@ -109,10 +107,9 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
     show_default=True,
     help="Instruction of the example.",
 )
-@click.option(
+@pair_option(
     "--field",
     "fields",
-    multiple=True,
     metavar="COLUMN=TEXT",
     help="A further column of the example's item.",
 )
@@ -120,10 +117,10 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
 def show(
     name: str,
     n: int,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     task: str,
     instruction: str,
-    fields: tuple[str, ...],
+    fields: dict[str, str],
     as_json: bool,
 ) -> None:
     """Print a dialog as it would be played, word for word."""
@@ -133,13 +130,11 @@ def show(
 
     loaded = load_members(name)
     dialogs = [loaded] if isinstance(loaded, Dialog) else loaded.dialogs
-    chosen = pairs(settings, "--setting")
     played = []
     for dialog in dialogs:
-        own = {key: value for key, value in chosen.items() if key in dialog.settings}
-        choices = chosen if isinstance(loaded, Dialog) else own
-        lines = script(dialog, n, task, instruction, choices, pairs(fields, "--field"))
-        played.append((dialog, lines))
+        own = {key: value for key, value in settings.items() if key in dialog.settings}
+        choices = settings if isinstance(loaded, Dialog) else own
+        played.append((dialog, script(dialog, n, task, instruction, choices, fields)))
 
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]
@@ -189,10 +184,9 @@ def check(names: tuple[str, ...]) -> None:
 )
 @click.option("--name", callback=filled, help="Name of the dialog  [default: the file's name]")
 @path_option("--out", "-o", help="Where to write it  [default: dialogs/NAME.yaml]")
-@click.option(
+@pair_option(
     "--set",
     "answers",
-    multiple=True,
     metavar="NAME=VALUE",
     help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, factors=a,b, "
     "show=reference,edit, instruction=none, …",
@@ -203,7 +197,7 @@ def import_(
     recipe: str | None,
     name: str | None,
     out: Path | None,
-    answers: tuple[str, ...],
+    answers: dict[str, str],
     force: bool,
 ) -> None:
     """Turn a published prompt or chat transcript into a dialog with its exact words.
@@ -223,7 +217,7 @@ def import_(
         target = _write(made.name, made.text, out, force)
         say_notes(made.notes)
     else:
-        draft = import_document(source, name or "", pairs(answers, "--set"))
+        draft = import_document(source, name or "", answers)
         target = _write(draft.data["dialog"], draft.as_yaml(), out, force)
         for key, text in draft.questions.items():
             click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)

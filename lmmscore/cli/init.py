@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import filled, path_argument, path_option, refuse, say_notes
+from lmmscore.cli.command_line import (
+    filled,
+    path_argument,
+    path_option,
+    refuse,
+    say_notes,
+    together,
+)
 from lmmscore.errors import FileProblem, counted
 from lmmscore.importers.pictures.layout import layout_names
 
@@ -23,17 +30,14 @@ _OF_ONE_LAYOUT = {"language": "gedit", "split": "dataset", "edit_columns": "data
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
 
 
-def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for what in reversed(_COLUMNS):
-        image = " image" if what in {"source", "reference", "marked"} else ""
-        command = click.option(
-            f"--{what}-column",
-            callback=filled,
-            metavar="NAME",
-            help=f"The column that holds the {what}{image}.",
-        )(command)
-
-    return command
+def _column_option(what: str) -> Callable[..., Any]:
+    image = " image" if what in {"source", "reference", "marked"} else ""
+    return click.option(
+        f"--{what}-column",
+        callback=filled,
+        metavar="NAME",
+        help=f"The column that holds the {what}{image}.",
+    )
 
 
 @click.command("init")
@@ -65,7 +69,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--language", callback=filled, metavar="LANG", help="gedit: en or cn.")
 @click.option("--split", callback=filled, metavar="NAME", help="dataset: which split to take.")
-@_column_options
+@together(*map(_column_option, _COLUMNS))
 @click.option(
     "--edit-column",
     "edit_columns",

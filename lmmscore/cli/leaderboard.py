@@ -24,7 +24,6 @@ from lmmscore.cli.command_line import (
     name_table,
     open_sources,
     panel_options,
-    parse_scale,
     path_option,
     plot_options,
     pooled,
@@ -34,6 +33,7 @@ from lmmscore.cli.command_line import (
     refuse_unknown,
     refuse_without,
     say_notes,
+    scale_option,
     screen,
     table_format,
     write_plots,
@@ -130,11 +130,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     show_default=True,
     help="What the mean over all categories gives the same weight to.",
 )
-@click.option(
-    "--scale",
-    callback=filled,
-    help="Lowest and highest score, where the run does not record them: 1,10.",
-)
+@scale_option(help="Lowest and highest score, where the run does not record them.")
 @click.option(
     "--show",
     multiple=True,
@@ -472,9 +468,7 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
 
-    return dict.fromkeys(
-        [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
-    )
+    return dict.fromkeys([*source.scores["factor"].unique(), "overall"], options["scale"])
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:

@@ -9,11 +9,10 @@ import click
 
 from lmmscore.cli.command_line import (
     json_flag,
-    parse_scale,
     put,
     put_json,
+    scale_option,
     table_file,
-    text_option,
 )
 from lmmscore.errors import counted
 
@@ -36,11 +35,9 @@ def list_tables(as_json: bool) -> None:
 @command.command("check")
 @click.argument("file")
 @json_flag
-@text_option(
-    "--scale", default="1,10", show_default=True, help="Lowest and highest score of the table."
-)
+@scale_option(default="1,10", show_default=True, help="Lowest and highest score of the table.")
 @table_file
-def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
+def check(file: str, as_json: bool, scale: tuple[float, float], out: Path | None) -> None:
     """Find printed ranks that contradict printed means, and impossible figures.
 
     FILE is a table with the columns task, method, mean, rank and perhaps std, or the name of a
@@ -63,7 +60,7 @@ def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
         total = len(correlations)
     else:
         entries = compare.load_published(path)
-        problems = compare.check(entries, scale=parse_scale(scale))
+        problems = compare.check(entries, scale=scale)
         tasks = {entry.task for entry in entries}
         total = len(entries)
 

@@ -16,8 +16,6 @@ from lmmscore.cli.command_line import (
     folder_option,
     human_ratings,
     method_names,
-    parse_renames,
-    parse_scale,
     path_option,
     ratings_scale,
     text_option,
@@ -91,11 +89,10 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     from lmmscore.report.screen import counting
 
     opened = _open(runs, options["images"], options["names"])
-    renames = parse_renames(options["renames"])
     page = PageOptions(
         out=out or _default_page(opened),
-        agreement=_agreement(opened, renames, options) if options["human"] else None,
-        renames=renames,
+        agreement=_agreement(opened, options) if options["human"] else None,
+        renames=options["renames"],
         assets=options["assets"],
         full_images=options["full_images"],
         thumb_px=options["thumb_px"],
@@ -137,7 +134,7 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
     return found
 
 
-def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
+def _agreement(runs: list[RunData], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
 
     for run in runs:
@@ -151,9 +148,9 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
     found = agree(
         {run.name: run.scores for run in runs},
         ratings.table,
-        renames=renames,
+        renames=options["renames"],
         scales={factor: ends for run in runs for factor, ends in run.scales.items()},
-        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
+        scale=options["scale"] or ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],
     )

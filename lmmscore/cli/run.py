@@ -28,6 +28,7 @@ from lmmscore.cli.command_line import (
     print_board,
     put_json,
     take_judge_options,
+    together,
     write_boards,
 )
 from lmmscore.errors import counted
@@ -56,10 +57,9 @@ judge_options = options_of(JudgeOptions, JUDGE_PREFIX)
 
 def run_options(command: Command) -> Command:
     """Add the options of a run, including the judge's and the engines'."""
-    for name in reversed(executors.names()):
-        command = options_of(executors.get(name).options, _ENGINE)(command)
-    command = options_of(Request)(judge_options(command))
-    return path_argument("benchmark")(command)
+    engines = [options_of(executors.get(name).options, _ENGINE) for name in executors.names()]
+    add = together(path_argument("benchmark"), options_of(Request), judge_options, *engines)
+    return add(command)
 
 
 def run_groups() -> dict[str, list[str]]:
@@ -253,23 +253,21 @@ def _run(
     request: Request, log_level: str, as_json: bool, page: WatchAlongside | None = None
 ) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
-    has_batches = False
+    had_batches = False
 
     def begin(folder: Path) -> None:
-        nonlocal has_batches
-        has_batches = bool(BatchLog(folder / "batches.jsonl").unfinished())
+        nonlocal had_batches
+        had_batches = bool(BatchLog(folder / "batches.jsonl").unfinished())
         if page is not None:
             page.begin(folder)
 
     run = play(request, log_level, begin)
     if run.manifest.state == "waiting":
         if as_json:
-            _print_waiting(run)
+            keys = {"state", "waiting", "judged", "planned"}
+            put_json({"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)})
 
-        if request.engine_options.get("cancel"):
-            _say_cancelled(run, has_batches)
-        else:
-            _say_waiting(run)
+        _say_waiting(run, bool(request.engine_options.get("cancel")), had_batches)
         return False
 
     unscored = run.manifest.unscored
@@ -289,31 +287,19 @@ def _run(
     return bool(unscored or (moved and moved.unscored))
 
 
-def _print_waiting(run: Run) -> None:
-    keys = {"state", "waiting", "judged", "planned"}
-    put_json({"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)})
-
-
-def _say_waiting(run: Run) -> None:
-    """Say which batches are out, and how to collect them."""
+def _say_waiting(run: Run, cancelled: bool, had_batches: bool) -> None:
+    """Say what is out, or what --cancel has ended, and what the next command does."""
+    state = f"waiting for {run.manifest.waiting}"
     follows = "The same command collects what is answered and sends what follows (--wait stays)"
-    click.echo(f"waiting for {run.manifest.waiting}; {_judged(run)}. {follows}", err=True)
-
-
-def _say_cancelled(run: Run, has_batches: bool) -> None:
-    """Say what --cancel did, and how to resume."""
-    done = "the batches were told to end"
-    follows = "The same command without --cancel sends again what was not answered"
-    if not has_batches:
-        done = "no batch was out: there was nothing to cancel"
+    if cancelled and had_batches:
+        state = "the batches were told to end"
+        follows = "The same command without --cancel sends again what was not answered"
+    elif cancelled:
+        state = "no batch was out: there was nothing to cancel"
         follows = "The same command without --cancel sends what is not answered"
 
-    click.echo(f"{done}; {_judged(run)}. {follows}", err=True)
-
-
-def _judged(run: Run) -> str:
     sessions = counted(run.manifest.planned, "session is", "sessions are")
-    return f"{run.manifest.judged} of {sessions} judged"
+    click.echo(f"{state}; {run.manifest.judged} of {sessions} judged. {follows}", err=True)
 
 
 def _say_drift(run: Run) -> Drift:

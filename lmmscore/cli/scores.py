@@ -11,7 +11,6 @@ import click
 
 from lmmscore.cli.command_line import (
     factor_renames,
-    parse_renames,
     path_option,
     say_notes,
     score_columns,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
               help="Read only this factor; may be repeated.")  # fmt: skip
 @factor_renames
 def command(
-    file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any
+    file: str, out: Path | None, dialog: str, renames: dict[str, str], **columns: Any
 ) -> None:
     """Turn another tool's score file into a tidy scores.csv.
 
@@ -51,7 +50,7 @@ def command(
                     task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip
     notes: list[str] = []
     checked = load_dialog(dialog) if dialog else None
-    scores = scores_in(file, layout, checked, parse_renames(renames), notes)
+    scores = scores_in(file, layout, checked, renames, notes)
     write_scores(scores, sys.stdout if out is None else out)
     say_notes(notes)
     click.echo(_summary(scores), err=True)
