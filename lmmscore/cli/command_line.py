@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.options import Declared, declared
+from lmmscore.report.grids import DisplayNames, format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.report.figures import Drawing
-    from lmmscore.report.grids import DisplayNames
     from lmmscore.run_folder import Manifest, Run
     from lmmscore.score_files import HumanRatings
 
@@ -334,31 +334,13 @@ table_file = path_option(
 )
 
 
-class TableFormat(click.ParamType[str]):
-    """The name of an output format. The formats are imported only when one has to be checked."""
-
-    name = "format"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the formats as the help shows them."""
-        return f"[{'|'.join(_formats())}]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name; fail for a format there is not."""
-        if value not in _formats():
-            self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
-
-        return value
-
-
-def _formats() -> list[str]:
-    from lmmscore.report.grids import format_names
-
-    return format_names()
-
-
 table_format = click.option(
-    "--format", "form", type=TableFormat(), default="term", show_default=True, help="Output format."
+    "--format",
+    "form",
+    type=click.Choice(format_names()),
+    default="term",
+    show_default=True,
+    help="Output format.",
 )
 
 plot_options = together(
@@ -573,7 +555,6 @@ class Source:
 
     def display_names(self, given: Mapping[str, str]) -> DisplayNames:
         """Return what tables call the methods: as the run's benchmark says, or as given now."""
-        from lmmscore.report.grids import DisplayNames
         from lmmscore.report.leaderboard import display_names
 
         # Several runs as one have no benchmark to ask.
