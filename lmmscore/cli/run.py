@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.api import Hooks, Request, default_folder, play_request, watching
+from lmmscore.api import Hooks, Request, default_folder, folder_of, play_request, watching
 from lmmscore.benchmark import names_given_away
 from lmmscore.cli.command_line import (
     JUDGE_PREFIX,
@@ -162,7 +162,7 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
             shown.on_start(runner, plan, bench)
             if on_folder is not None:
                 names = (plan.benchmark.name, plan.protocol.name, bench.judge.name)
-                on_folder(request.out or default_folder(*names))
+                on_folder(folder_of(request, default_folder(*names)))
 
         return await play_request(request, Hooks(shown.listeners, start))
 
@@ -253,11 +253,13 @@ def _run(
     request: Request, log_level: str, as_json: bool, page: WatchAlongside | None = None
 ) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
+    cancel = bool(request.engine_options.get("cancel"))
     had_batches = False
 
     def begin(folder: Path) -> None:
         nonlocal had_batches
-        had_batches = bool(BatchLog(folder / "batches.jsonl").unfinished())
+        if cancel:
+            had_batches = bool(BatchLog(folder / "batches.jsonl").unfinished())
         if page is not None:
             page.begin(folder)
 
@@ -267,7 +269,7 @@ def _run(
             keys = {"state", "waiting", "judged", "planned"}
             put_json({"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)})
 
-        _say_waiting(run, bool(request.engine_options.get("cancel")), had_batches)
+        _say_waiting(run, cancel, had_batches)
         return False
 
     unscored = run.manifest.unscored
