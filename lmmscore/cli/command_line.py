@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.options import Declared, declared
-from lmmscore.report.grids import DisplayNames, format_names
+from lmmscore.report.grids import format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.report.figures import Drawing
+    from lmmscore.report.grids import DisplayNames
     from lmmscore.run_folder import Manifest, Run
     from lmmscore.score_files import HumanRatings
 
@@ -557,8 +558,7 @@ class Source:
         """Return what tables call the methods: as the run's benchmark says, or as given now."""
         from lmmscore.report.leaderboard import display_names
 
-        # Several runs as one have no benchmark to ask.
-        return DisplayNames(given) if self.run is None else display_names(self.manifest, given)
+        return display_names(self.manifest, given)
 
     def sessions(self) -> Iterator[Mapping[str, Any]] | None:
         """Yield the records of the sessions, with the methods that replies name where there is a
@@ -649,8 +649,20 @@ def pooled(sources: Sequence[Source], *, anyway: bool) -> Source:
     names = [source.name for source in sources]
     settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
-    known = sources[0].manifest.model_copy(update={"caution": cautions(sources)})
+    known = for_all(sources, sources[0].manifest)
     return Source(" + ".join(names), sources[0].path, scores, known)
+
+
+def for_all(sources: Sequence[Source], manifest: Manifest) -> Manifest:
+    """Return the manifest with what tables must say of any of the runs: cautions, names and which
+    methods were judged beside a few others only."""
+    together: dict[str, Any] = {"caution": cautions(sources)}
+    for key in ("method_names", "task_titles", "beside"):
+        together[key] = {}
+        for source in reversed(sources):  # the first run's names win
+            together[key] |= getattr(source.manifest, key)
+
+    return manifest.model_copy(update=together)
 
 
 def human_ratings(options: Mapping[str, Any]) -> HumanRatings:

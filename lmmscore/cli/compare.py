@@ -13,7 +13,7 @@ from lmmscore.cli.command_line import (
     GroupedCommand,
     Source,
     as_json_format,
-    cautions,
+    for_all,
     method_names,
     open_sources,
     plot_options,
@@ -72,6 +72,7 @@ def command(
     """
     from lmmscore.leaderboard.compare import compare, factors_of
     from lmmscore.report.grids import TableLayout, write
+    from lmmscore.report.leaderboard import display_names
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
@@ -89,7 +90,7 @@ def command(
         factor=factors,
     )
     together = _together(sources, tasks, factors, anyway=anyway) if pool else None
-    names_shown = sources[0].display_names(options["names"])
+    names_shown = display_names(for_all(sources, sources[0].manifest), options["names"])
     if options["plots"]:
         from lmmscore.report.figures import comparison_drawings
 
@@ -142,5 +143,5 @@ def _together(
 ) -> Leaderboard:
     from lmmscore.leaderboard import rank
 
-    scores = pooled(sources, anyway=anyway).scores
-    return rank(scores, task=tasks or None, factor=factors, caution=cautions(sources))
+    whole = pooled(sources, anyway=anyway)
+    return rank(whole.scores, task=tasks or None, factor=factors, caution=whole.caution)

@@ -16,9 +16,9 @@ from lmmscore.cli.command_line import (
     GroupedCommand,
     Source,
     as_json_format,
-    cautions,
     factor_titles,
     filled,
+    for_all,
     human_ratings,
     method_names,
     name_table,
@@ -308,8 +308,7 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     factors = list(together["factor"].unique())
     factor = "overall" if "overall" in factors else str(factors[0])
     # Standardised scores are on no judge's scale, so what the runs record of theirs does not hold.
-    known = sources[0].manifest if how == "raw" else Manifest()
-    manifest = known.model_copy(update={"caution": cautions(sources)})
+    manifest = for_all(sources, sources[0].manifest if how == "raw" else Manifest())
     source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
     return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
 
