@@ -40,6 +40,8 @@ from lmmscore.cli.command_line import (
     write_plots,
 )
 from lmmscore.errors import LmmscoreError
+from lmmscore.records import OVERALL
+from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
@@ -276,7 +278,6 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     """Return the source with scales: the dialog's, or those of a bundled one with its factors."""
-    from lmmscore.records import OVERALL
     from lmmscore.run_folder import FactorRecord, Manifest
 
     if dialog is not None:
@@ -298,7 +299,6 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 def _bundled_dialogs() -> list[Dialog]:
     from lmmscore.dialog import Dialog, load
-    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_origin
 
 import click
@@ -445,8 +446,6 @@ class Screen(TypedDict):
 def screen(out: Path | None = None) -> Screen:
     """Return how tables are drawn: in colour and to the width of the terminal where someone is
     looking, plainly in a pipe or a file."""
-    from shutil import get_terminal_size
-
     tty = out is None and sys.stdout.isatty()
     return {"color": tty, "width": get_terminal_size().columns if tty else None}
 

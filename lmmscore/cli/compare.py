@@ -26,11 +26,12 @@ from lmmscore.cli.command_line import (
     text_option,
     write_plots,
 )
+from lmmscore.report.grids import TableDocument, TableLayout, write
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
-    from lmmscore.report.grids import DisplayNames, TableDocument
+    from lmmscore.report.grids import DisplayNames
 
 
 @click.command(
@@ -71,7 +72,6 @@ def command(
     dialog and images are the same, or with --anyway.
     """
     from lmmscore.leaderboard.compare import compare, factors_of
-    from lmmscore.report.grids import TableLayout, write
     from lmmscore.report.leaderboard import display_names
 
     if len(runs) < 2:
@@ -109,7 +109,6 @@ def command(
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.grids import TableDocument
     from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
 
     places = 2 if decimals is None else decimals

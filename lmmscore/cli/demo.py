@@ -13,6 +13,7 @@ import click
 
 from lmmscore.cli.command_line import path_option, print_board, refuse
 from lmmscore.errors import FileProblem
+from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
@@ -43,7 +44,6 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.resources import bundled
     from lmmscore.results import RunResult
 
     folder = bundled("media") / "demo"
@@ -67,8 +67,6 @@ def command(out: Path, copy: Path | None) -> None:
 
 def _copy(to: Path) -> None:
     """Copy the pictures and their table without the benchmark.yaml, which `init` is to write."""
-    from lmmscore.resources import bundled
-
     try:
         shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))
     except FileExistsError as error:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, requires, version
+from shutil import get_terminal_size, which
 from typing import Any
 
 import click
 
 from lmmscore.cli.command_line import json_flag, put_json
+from lmmscore.resources import __version__
 
 _PROGRAMS = {
     "chromium": (
@@ -45,10 +50,7 @@ def command(as_json: bool) -> None:
 
 def examine() -> dict[str, Any]:
     """Return everything, section by section."""
-    import platform
     import sqlite3
-
-    from lmmscore.resources import __version__
 
     required, extras = _distribution()
     return {
@@ -68,9 +70,6 @@ def examine() -> dict[str, Any]:
 
 def _distribution() -> tuple[list[str], dict[str, list[str]]]:
     """Return what lmmscore needs and what its extras need, from its own metadata."""
-    import re
-    from importlib.metadata import PackageNotFoundError, requires
-
     try:
         lines = requires("lmmscore") or []
     except PackageNotFoundError:  # run from a checkout that was never installed
@@ -93,8 +92,6 @@ def _distribution() -> tuple[list[str], dict[str, list[str]]]:
 
 
 def _version(name: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return version(name)
     except PackageNotFoundError:
@@ -109,14 +106,10 @@ def _extra(extra: str, names: list[str]) -> str:
 
 
 def _program(names: tuple[str, ...], purpose: str) -> str:
-    from shutil import which
-
     return "found" if any(map(which, names)) else f"not found; needed {purpose}"
 
 
 def _console() -> dict[str, str]:
-    from shutil import get_terminal_size
-
     described = {"stdout": _described(sys.stdout), "stderr": _described(sys.stderr)}
     described["width"] = str(get_terminal_size().columns)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,18 @@ from lmmscore.cli.command_line import (
     together,
 )
 from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.pictures.layout import layout_names
+from lmmscore.importers.pictures.layout import (
+    IMAGE_ROLES,
+    Choices,
+    Found,
+    LayoutError,
+    choose,
+    layout_names,
+    read,
+    scan,
+)
 
 if TYPE_CHECKING:
-    from lmmscore.importers.pictures.layout import Choices, Found
     from lmmscore.importers.pictures.writer import Written
 
 _OF_ONE_LAYOUT = {"language": "gedit", "split": "dataset", "edit_columns": "dataset"}
@@ -91,7 +100,6 @@ def command(
     Instructions that cannot be found are left empty for you to fill in: `lmmscore check` lists
     them.
     """
-    from lmmscore.importers.pictures.layout import LayoutError, choose, read, scan
     from lmmscore.importers.pictures.writer import write_benchmark
 
     out = _target(folder if folder.is_dir() else folder.parent, out)
@@ -145,7 +153,6 @@ def _pictures(out: Path) -> Path:
 
 
 def _choices(given: dict[str, Any], out: Path) -> Choices:
-    from lmmscore.importers.pictures.layout import Choices
     from lmmscore.importers.pictures.writer import items_file_of
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
@@ -167,8 +174,6 @@ def _choices(given: dict[str, Any], out: Path) -> Choices:
 
 def _progress() -> Callable[[str, int, int], None]:
     """Return a callback that prints the progress of a long job every few seconds."""
-    import time
-
     last = time.monotonic()
 
     def say(what: str, done: int, total: int) -> None:
@@ -193,8 +198,6 @@ def _advice(found: Found) -> list[str]:
 
 
 def _summary(found: Found) -> str:
-    from lmmscore.importers.pictures.layout import IMAGE_ROLES
-
     items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")
     methods = counted(len(found.methods), "method")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,6 +26,8 @@ from lmmscore.cli.command_line import (
 )
 from lmmscore.cli.run import judge_options
 from lmmscore.errors import JudgeFileError
+from lmmscore.judges.judge import kind_of
+from lmmscore.report.grids import Grid, number, plain, span
 
 if TYPE_CHECKING:
     from lmmscore.judges.config import JudgeOptions, NamedJudge
@@ -124,7 +129,6 @@ class _Told:
 
 
 def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
-    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.trials import hurried
 
     kind = kind_of(judge)
@@ -143,10 +147,6 @@ def _patience(named: NamedJudge) -> str:
 
 
 def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
-    import asyncio
-    import logging
-    import random
-
     from lmmscore.judges.openai import make
     from lmmscore.judges.trials import check_up
 
@@ -208,7 +208,6 @@ def probe(judge: str, benchmark: Path, out: Path | None, as_json: bool, **given:
 
 
 def _changes_table(judge: str, found: Sequence[Steered]) -> str:
-    from lmmscore.report.grids import Grid, number, plain, span
     from lmmscore.report.leaderboard import render_grids
 
     factor = found[0].factor

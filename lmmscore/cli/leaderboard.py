@@ -38,16 +38,14 @@ from lmmscore.cli.command_line import (
     table_format,
     write_plots,
 )
+from lmmscore.report.grids import NONE, Grid, plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.leaderboard.ranking import Scales
-    from lmmscore.report.grids import Grid
     from lmmscore.run_folder import Manifest
     from lmmscore.scores import Comparison
 
@@ -261,7 +259,6 @@ class PanelBoard:
     def grids(self, board: Leaderboard) -> list[Grid]:
         """Return the ranks without each judge, and the edits on which the judges differ most."""
         from lmmscore.report.agreement_grids import disagreement_grids
-        from lmmscore.report.grids import NONE, Grid, plain
 
         found = disagreement_grids(self.disagreements)
         if not self.without:
@@ -652,7 +649,6 @@ def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.grids import Grid
     from lmmscore.report.leaderboard import against_grid
 
     if options["against"] is not None and not matched:

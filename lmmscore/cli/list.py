@@ -16,9 +16,9 @@ from lmmscore.cli.command_line import (
     table_format,
 )
 from lmmscore.errors import FileProblem, counted
+from lmmscore.report.grids import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
-    from lmmscore.report.grids import TableDocument
     from lmmscore.run_folder import Run
 
 DEEPEST = 3
@@ -32,8 +32,6 @@ DEEPEST = 3
 @table_file
 def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
-    from lmmscore.report.grids import TableLayout, write
-
     if not folder.is_dir():
         raise FileProblem(
             f"{folder}: no such folder; `lmmscore run` makes runs in results, "
@@ -69,8 +67,6 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def _document(folder: Path, lines: list[dict[str, Any]]) -> TableDocument:
-    from lmmscore.report.grids import Grid, TableDocument, plain
-
     heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")
     rows = [
         plain(*(str(line[head.lower()]) for head in heads[:-2]), _state(line), _cost(line))
@@ -134,6 +130,4 @@ def _state(line: dict[str, Any]) -> str:
 
 
 def _cost(line: dict[str, Any]) -> str:
-    from lmmscore.report.grids import NONE
-
     return NONE if line["cost_usd"] is None else f"${line['cost_usd']:,.2f}"

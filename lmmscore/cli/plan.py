@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.api import Prepared, Request, prepare
 from lmmscore.cli.command_line import GroupedCommand, json_flag, put_json
 from lmmscore.cli.run import request_of, run_groups, run_options
 from lmmscore.errors import counted
+from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.judge import kind_of, open_judge
+from lmmscore.ledger import Asker, Ledger
 
 if TYPE_CHECKING:
-    from lmmscore.api import Prepared, Request
     from lmmscore.forecast import Forecast, Record
-    from lmmscore.judges.config import Prices
-    from lmmscore.ledger import Asker
 
 
 @click.command("plan", cls=GroupedCommand, groups=run_groups())
@@ -29,12 +30,8 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     Takes the options of `lmmscore run`, and asks no judge. Repair turns and retries are not
     counted; a reply is assumed to be about 300 tokens.
     """
-    from lmmscore.api import prepare
     from lmmscore.forecast import forecast
-    from lmmscore.judges.config import JudgeOptions
-    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.openai import parameters_of
-    from lmmscore.ledger import Asker
 
     request = request_of(given)
     judge = str(request.judge)
@@ -72,9 +69,6 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
 
 def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
     """Return the name and parameters under which a judge that runs here is on record."""
-    from lmmscore.judges.judge import open_judge
-    from lmmscore.ledger import Asker
-
     bench = open_judge(judge, options)
     if bench.answers is not None:
         bench.answers.close()
@@ -87,7 +81,6 @@ def _record(
 ) -> Record | None:
     """Return what is on record for this plan, in the folder's ledger or in the one named."""
     from lmmscore.forecast import Record
-    from lmmscore.ledger import Ledger
 
     path = request.ledger
     if path is None and prepared.resumed is not None:

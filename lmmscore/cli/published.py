@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from lmmscore.cli.command_line import (
     table_file,
 )
 from lmmscore.errors import counted
+from lmmscore.resources import bundled
 
 
 @click.group("published")
@@ -26,8 +28,6 @@ def command() -> None:
 @json_flag
 def list_tables(as_json: bool) -> None:
     """List the published tables that come with lmmscore."""
-    from lmmscore.resources import bundled
-
     names = sorted(file.stem for file in bundled("published").glob("*.csv"))
     click.echo(json.dumps(names) if as_json else "\n".join(names))
 
@@ -47,8 +47,6 @@ def check(file: str, as_json: bool, scale: tuple[float, float], out: Path | None
     spearman, pearson, kendall or correlation, or in one column per factor or task. Values outside
     −1 to 1 are found, and averages that do not follow from their lines.
     """
-    from dataclasses import asdict
-
     from lmmscore.leaderboard import compare
 
     path = compare.find_published(file)

@@ -12,6 +12,8 @@ import click
 
 from lmmscore.cli.command_line import FilePath, json_flag, text_option
 from lmmscore.errors import FileProblem
+from lmmscore.records import Reply
+from lmmscore.report.formats.terminal import printable
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -57,7 +59,6 @@ def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> No
 
 
 def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, Any]]:
-    from lmmscore.records import Reply
     from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
@@ -137,7 +138,6 @@ def _in_a_line(found: dict[str, Any]) -> str:
 def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     from lmmscore.dialog import load_dialog
     from lmmscore.parsing.winner import WinnerReading
-    from lmmscore.records import Reply
     from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
@@ -161,8 +161,6 @@ def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> 
 
 def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) -> None:
     """Print who wins a pair, and where the reply says so; exit with 3 where it does not."""
-    from lmmscore.report.formats.terminal import printable
-
     if as_json:
         place = {"place": list(reading.span)} if reading.winner else {}
         click.echo(json.dumps({"name": name, **_as_json(reading), **place}, ensure_ascii=False))
@@ -179,7 +177,6 @@ def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) ->
 
 def _print(reading: Reading, text: str) -> None:
     """Print each score with its line, column and the words around it, then the faults."""
-    from lmmscore.report.formats.terminal import printable
     from lmmscore.scales import show
 
     for (position, key), score in sorted(reading.scores.items()):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from lmmscore.anchors import drift
 from lmmscore.api import Hooks, Request, default_folder, folder_of, play_request, watching
 from lmmscore.benchmark import names_given_away
 from lmmscore.cli.command_line import (
@@ -36,9 +37,10 @@ from lmmscore.execution.batch import BatchLog
 from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
 from lmmscore.judges.budget import NOTICES
-from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.config import JudgeOptions, mask
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
+from lmmscore.report.formats.terminal import printable
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
@@ -305,9 +307,6 @@ def _say_waiting(run: Run, cancelled: bool, had_batches: bool) -> None:
 
 
 def _say_drift(run: Run) -> Drift:
-    from lmmscore.anchors import drift
-    from lmmscore.report.formats.terminal import printable
-
     found = drift(run.path / "anchors.csv")
     click.echo(printable(str(found)), err=True)
     return found
@@ -315,8 +314,6 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.judges.config import mask
-
     # The command is kept with the run and shown in its report, without passwords in addresses and
     # without absolute paths, which may hold a user's name.
     words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]

@@ -17,6 +17,7 @@ from lmmscore.cli.command_line import (
     text_option,
 )
 from lmmscore.errors import counted
+from lmmscore.records import OVERALL
 
 if TYPE_CHECKING:
     from lmmscore.records import Score
@@ -43,7 +44,6 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
-    from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 
     layout = Layout(**{name: columns[f"{name}_column"] for name in ("item", "method", "task")},
@@ -62,8 +62,6 @@ def command(
 
 
 def _summary(scores: Sequence[Score]) -> str:
-    from lmmscore.records import OVERALL
-
     edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
     factors = dict.fromkeys(score.factor for score in scores)
     own = [factor for factor in factors if factor != OVERALL]
