@@ -92,7 +92,7 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
     }
 
 
-@command.command("show")
+@command.command("show", short_help="Print a dialog as it would be played.")
 @click.argument("name")
 @click.option(
     "-n", "n", type=click.IntRange(1), default=3, show_default=True, help="How many edits."
@@ -145,7 +145,7 @@ def show(
         print_script(dialog, lines)
 
 
-@command.command("check")
+@command.command("check", short_help="Check dialogs for inconsistencies.")
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all known ones if none is given."""
@@ -173,7 +173,7 @@ def check(names: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command.command("import")
+@command.command("import", short_help="Turn a published prompt into a dialog.")
 @click.argument("source", metavar="FILE[:NAME]")
 @click.option(
     "--recipe",
@@ -237,7 +237,7 @@ def _write(name: str, text: str, out: Path | None, force: bool) -> Path:
     return target
 
 
-@command.command("recipes")
+@command.command("recipes", short_help="List published protocols that can be imported whole.")
 @json_flag
 def recipes(as_json: bool) -> None:
     """List the published benchmarks whose protocol can be made from a clone of their code."""

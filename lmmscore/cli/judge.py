@@ -40,7 +40,7 @@ def command() -> None:
     """Try out a judge before relying on it."""
 
 
-@command.command("check")
+@command.command("check", short_help="Find out what a judge can do; costs about a cent at most.")
 @click.argument("judge")
 @judge_options
 @json_flag
@@ -156,7 +156,7 @@ def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     asyncio.run(check_up(lambda given: make(spec, options=given), options, random.Random(), told))
 
 
-@command.command("probe")
+@command.command("probe", short_help="Measure what moves a judge's scores and should not.")
 @click.argument("judge")
 @path_argument("benchmark")
 @click.option(

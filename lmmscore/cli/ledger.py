@@ -40,7 +40,7 @@ def _ledger(path: Path) -> Path:
     return path / "ledger.sqlite"
 
 
-@command.command("list")
+@command.command("list", short_help="List judges, exchanges, tokens, cost and dialogs.")
 @path_argument("ledgers", nargs=-1, required=True)
 @json_flag
 def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
@@ -135,7 +135,7 @@ def _described(content: Content) -> str:
     return "; ".join(parts)
 
 
-@command.command("merge")
+@command.command("merge", short_help="Merge several ledgers into one.")
 @path_argument("out")
 @path_argument("ledgers", nargs=-1, required=True)
 def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
@@ -169,7 +169,7 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     click.echo(target)
 
 
-@command.command("extract")
+@command.command("extract", short_help="Copy one run's exchanges, or one judge's.")
 @path_argument("ledger")
 @path_argument("out")
 @path_option("--run", help="Only the exchanges of the run in this folder.")
@@ -191,7 +191,7 @@ def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
     click.echo(out)
 
 
-@command.command("verify")
+@command.command("verify", short_help="Check that a ledger is intact.")
 @path_argument("ledgers", nargs=-1, required=True)
 def verify_(ledgers: tuple[Path, ...]) -> None:
     """Check that the file is intact and that every key matches what was asked."""
@@ -208,7 +208,7 @@ def verify_(ledgers: tuple[Path, ...]) -> None:
     click.echo("no problems", err=True)
 
 
-@command.command("export")
+@command.command("export", short_help="Write every exchange as JSON lines or Parquet.")
 @path_argument("ledger")
 @path_argument("out", metavar="OUT.jsonl|OUT.parquet")
 def export_(ledger: Path, out: Path) -> None:

@@ -24,7 +24,7 @@ def command() -> None:
     """List published leaderboards, and check whether their figures can be right."""
 
 
-@command.command("list")
+@command.command("list", short_help="List the tables that come with lmmscore.")
 @json_flag
 def list_tables(as_json: bool) -> None:
     """List the published tables that come with lmmscore."""
@@ -32,7 +32,7 @@ def list_tables(as_json: bool) -> None:
     click.echo(json.dumps(names) if as_json else "\n".join(names))
 
 
-@command.command("check")
+@command.command("check", short_help="Find ranks and figures that cannot be right.")
 @click.argument("file")
 @json_flag
 @scale_option(default="1,10", show_default=True, help="Lowest and highest score of the table.")
