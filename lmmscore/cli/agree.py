@@ -121,7 +121,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
     "--over-raters", is_flag=True, help="Intervals that allow for other raters as well as items."
 )
 @click.option("--epsilon", type=Finite(0, 1), default=0.2, show_default=True,
-              help="Advantage granted to people in the alternative annotator test.")  # fmt: skip
+              help="Advantage granted to raters in the alternative annotator test.")  # fmt: skip
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
               help="Edits a rater needs in that test.")  # fmt: skip
 @click.option(
