@@ -247,7 +247,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     replayed = _replayed(request)
     protocol = _protocol(request, replayed)
     whole = load_benchmark(request.benchmark, request.root)
-    folder = _folder(request, default_folder(whole.name, protocol.name, judge))
+    folder = folder_of(request, default_folder(whole.name, protocol.name, judge))
     resumed = Run(folder) if judge and (folder / "run.yaml").is_file() else None
 
     chosen = ""
@@ -283,7 +283,8 @@ def _replayed(request: Request) -> Run | None:
     return run
 
 
-def _folder(request: Request, default: Path) -> Path:
+def folder_of(request: Request, default: Path) -> Path:
+    """Return the folder of the run: a shard has its own inside."""
     folder = request.out or default
     if request.shard is None:
         return folder

@@ -16,16 +16,16 @@ from lmmscore.resources import __version__
 COMMANDS = {
     "demo": "Try everything offline, on pictures that come with lmmscore.",
     "init": "Recognise the layout of your pictures and write benchmark.yaml.",
-    "check": "Find all that is wrong with a benchmark before it costs anything.",
+    "check": "Find every problem of a benchmark before it costs anything.",
     "plan": "Say what a run would take: calls, images, tokens, price.",
     "run": "Run a dialog about every item and score the edits.",
-    "list": "List the runs at hand.",
+    "list": "List the runs in a folder.",
     "leaderboard": "Rank the methods of a run.",
     "compare": "Set several runs side by side.",
-    "power": "Say how many items or repeats would tell two methods apart.",
+    "power": "Say how many items or repeats it takes to show a difference.",
     "agree": "Compare a judge with human ratings.",
     "rate": "Collect human ratings on a web page.",
-    "watch": "Show on a web page how a run is getting on.",
+    "watch": "Show the progress of a run on a web page.",
     "report": "Write a run as one HTML page.",
     "show": "Print one conversation of a run.",
     "read": "Read a reply: its scores, where they stand, and what is not read.",
@@ -34,7 +34,7 @@ COMMANDS = {
     "dialogs": "List, show, check and import protocols.",
     "judge": "Try out a judge before relying on it.",
     "published": "Check published leaderboards for contradictions.",
-    "ledger": "Look into ledgers, unite them, take a part out, check and export.",
+    "ledger": "List, merge, extract, verify and export recorded exchanges.",
     "publish": "Write a run as an archive that others can check.",
     "doctor": "Print the versions that matter for a bug report.",
 }
@@ -44,11 +44,11 @@ TASKS = {
     "Set up": ("demo", "init", "check", "doctor"),
     "Run a judge": ("plan", "run", "watch", "judge", "dialogs"),
     "Read the results": ("list", "leaderboard", "compare", "power", "report", "show"),
-    "Compare with people": ("rate", "agree"),
+    "Compare with human raters": ("rate", "agree"),
     "Keep and publish": ("ledger", "publish"),
     "Results of others": ("read", "replay", "scores", "published"),
 }
-"""What one wants to do, and the commands for it; a command in none of them is listed last."""
+"""The groups of the help; a command in none of them is listed last."""
 
 EXAMPLES = {
     "demo": "lmmscore demo",
@@ -70,7 +70,11 @@ EXAMPLES = {
     "dialogs show": "lmmscore dialogs show lmm-score",
     "dialogs check": "lmmscore dialogs check my-dialog.yaml",
     "dialogs import": "lmmscore dialogs import prompt.txt",
+    "dialogs recipes": "lmmscore dialogs recipes",
+    "judge": "lmmscore judge check openai/MODEL",
     "judge check": "lmmscore judge check openai/MODEL",
+    "judge probe": "lmmscore judge probe openai/MODEL my-pictures --items 5",
+    "published": "lmmscore published check editeval_v1",
     "published list": "lmmscore published list",
     "published check": "lmmscore published check editeval_v1",
     "doctor": "lmmscore doctor",
@@ -79,7 +83,7 @@ EXAMPLES = {
     "ledger": "lmmscore ledger list results/demo",
     "ledger list": "lmmscore ledger list results/demo",
     "ledger merge": "lmmscore ledger merge all.sqlite results/first results/second",
-    "ledger extract": "lmmscore ledger extract all.sqlite one.sqlite",
+    "ledger extract": "lmmscore ledger extract all.sqlite one.sqlite --run results/first",
     "ledger verify": "lmmscore ledger verify results/demo",
     "ledger export": "lmmscore ledger export results/demo exchanges.jsonl",
     "publish": "lmmscore publish results/demo demo.zip",
@@ -88,7 +92,7 @@ EXAMPLES = {
 
 
 def tasks() -> dict[str, list[str]]:
-    """Return the commands by what one wants to do; those in no group last."""
+    """Return the commands by group; those in none come last."""
     found = {title: [name for name in names if name in COMMANDS] for title, names in TASKS.items()}
     grouped = {name for names in found.values() for name in names}
     rest = [name for name in COMMANDS if name not in grouped]
@@ -104,7 +108,7 @@ def _add_example(command: click.Command, name: str) -> None:
 
 
 class Commands(click.Group):
-    """A group that knows its commands by name and loads only the one that is called."""
+    """A group that knows its commands by name and imports only the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order a newcomer meets them."""
@@ -128,7 +132,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for an unknown one say which was meant."""
+        """Find the command; for an unknown one suggest the nearest."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             close = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {close[0]}?" if close else " See lmmscore --help."
@@ -145,18 +149,17 @@ def lmmscore() -> None:
 
     New here? Type `lmmscore demo`: it runs offline and needs no key.
 
-    Exit codes: 0 all done; 1 something you can mend, and one line says how; 2 a command that is not
-    understood; 3 finished, though some edits have no score; 130 stopped by you, with everything
-    paid for in the ledger.
+    Exit codes: 0 done; 1 something you can fix, and one line says how; 2 wrong command or option; 3
+    finished, but some edits have no score; 130 stopped by you, with everything paid for in the
+    ledger.
     """
 
 
 def never_fail_to_print(*streams: TextIO) -> None:
-    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot
-    show.
+    """Make the streams UTF-8; where another encoding was asked for, replace what it cannot show.
 
-    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page
-    of the country, which lacks the lines of our tables; one such character would end the program.
+    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the local code
+    page, which lacks the lines of our tables; one such character would end the program.
     """
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
 
@@ -186,10 +189,5 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("lmmscore: interrupted; what was recorded is kept", err=True)
         code = 130
-    except BrokenPipeError:
-        # The reader (`| head`) has what it wanted. Python would complain once more when flushing at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
 
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,8 +1,9 @@
-"""`lmmscore agree`: does a judge agree with people, as well as people agree with each other?"""
+"""`lmmscore agree`: does a judge agree with human raters as well as they do with each other?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,31 +13,35 @@ import click
 from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
-    FilePath,
     Finite,
     GroupedCommand,
     Source,
+    as_json_format,
     cautions,
     factor_renames,
     factor_titles,
     filled,
+    human_ratings,
     name_table,
     open_sources,
     panel_options,
-    parse_renames,
-    parse_scale,
+    path_option,
     plot_options,
     put,
     ratings_scale,
     refuse_others,
+    rename_option,
     say_notes,
     score_columns,
     screen,
     table_file,
     table_format,
+    text_option,
     write_plots,
 )
 from lmmscore.errors import LmmscoreError
+from lmmscore.records import OVERALL
+from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
@@ -74,33 +79,16 @@ LEVELS = ("item", "within-item", "within-method", "method")
               help="Human ratings: a file, or a folder with a file per rater; "
               "may be repeated.")  # fmt: skip
 @score_columns
-@click.option(
-    "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
-)
-@click.option(
-    "--factor-column",
-    callback=filled,
-    default="",
-    help="The ratings' column that names the factor, in a long table.",
-)
-@click.option(
-    "--score-column",
-    callback=filled,
-    default="",
-    help="The ratings' column with the number, in a long table.",
-)
+@text_option("--rater-column", help="The ratings' column that names the rater.")
+@text_option("--factor-column", help="The ratings' column that names the factor, in a long table.")
+@text_option("--score-column", help="The ratings' column with the number, in a long table.")
 @factor_renames
-@click.option(
-    "--alias",
-    "alias_pairs",
-    multiple=True,
-    metavar="OLD=NEW",
-    help="Call an item or a method by another name; may be repeated.",
+@rename_option(
+    "--alias", "aliases", help="Call an item or a method by another name; may be repeated."
 )
-@click.option(
+@path_option(
     "--aliases",
     "alias_file",
-    type=FilePath(path_type=Path),
     metavar="FILE",
     help="A table of such pairs: the first column is the old name, the second the new.",
 )
@@ -121,11 +109,8 @@ LEVELS = ("item", "within-item", "within-method", "method")
     type=click.Choice(LEVELS),
     help="Only this level of agreement; may be repeated.",
 )
-@click.option(
-    "--dialog",
-    callback=filled,
-    default="",
-    help="Check --scores against this dialog's scales; its rule makes the overall.",
+@text_option(
+    "--dialog", help="Check --scores against this dialog's scales; its rule makes the overall."
 )
 @ratings_scale
 @click.option(
@@ -136,7 +121,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
     "--over-raters", is_flag=True, help="Intervals that allow for other raters as well as items."
 )
 @click.option("--epsilon", type=Finite(0, 1), default=0.2, show_default=True,
-              help="Advantage granted to people in the alternative annotator test.")  # fmt: skip
+              help="Advantage granted to raters in the alternative annotator test.")  # fmt: skip
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
               help="Edits a rater needs in that test.")  # fmt: skip
 @click.option(
@@ -147,14 +132,18 @@ LEVELS = ("item", "within-item", "within-method", "method")
     help="Random draws of permutation tests.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of all random draws.",
 )
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
 @plot_options
 @table_file
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@as_json_format
 def command(
     runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any
 ) -> None:
@@ -171,13 +160,13 @@ def command(
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
 
+    form = "json" if as_json else form
     if any(_is_of_pairs(run) for run in runs):
-        _print_pair_agreement(runs, "json" if as_json else form, options)
+        _print_pair_agreement(runs, form, options)
         return
 
     judges = [*open_sources(runs), *_files(score_files, options)]
     found = _agree(judges, options)
-    form = "json" if as_json else form
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
     caution, shown = cautions(judges), (*sections, *options["show"])
     layout = screen(options["out"])
@@ -200,11 +189,11 @@ _ABOUT_PAIRS = {
     *("runs", "form", "as_json", "out", "human", "factors"),
     *("item_column", "method_column", "rater_column", "factor_column", "score_column"),
 }
-"""The parameters that say something about verdicts on pairs; the others are for scores."""
+"""The parameters that mean something for verdicts on pairs; the others are for scores."""
 
 
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
-    """Print how often each run's verdicts on pairs are those of people."""
+    """Print how often each run's verdicts on pairs are those of human raters."""
     from lmmscore.agreement.raters import agree_on_pairs
     from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
@@ -227,8 +216,6 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.raters import votes_of_ratings
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     given = [_votes_in(Path(name)) for name in files]
@@ -241,18 +228,11 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 
         return votes
 
-    columns = Columns(
-        item=options["item_column"],
-        method=options["method_column"],
-        rater=options["rater_column"],
-        factor=options["factor_column"],
-        score=options["score_column"],
-    )
-    ratings = read_human_ratings(files, columns).table
+    ratings = human_ratings(options).table
     known = [str(name) for name in ratings["factor"].unique()]
     factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
     if factor not in known:
-        raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
+        raise click.UsageError(f"--factor: name the one that decides: {', '.join(known)}")
     return votes_of_ratings(ratings, factor)
 
 
@@ -297,11 +277,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's,
-    or those of a bundled one with its factors."""
-    from dataclasses import replace
-
-    from lmmscore.records import OVERALL
+    """Return the source with scales: the dialog's, or those of a bundled one with its factors."""
     from lmmscore.run_folder import FactorRecord, Manifest
 
     if dialog is not None:
@@ -323,7 +299,6 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 def _bundled_dialogs() -> list[Dialog]:
     from lmmscore.dialog import Dialog, load
-    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]
@@ -332,8 +307,6 @@ def _bundled_dialogs() -> list[Dialog]:
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.report.screen import counting
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -341,13 +314,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
 
-    columns = Columns(
-        **{
-            name: options[f"{name}_column"]
-            for name in ("item", "method", "rater", "factor", "score", "task")
-        }
-    )
-    ratings = read_human_ratings(options["human"], columns)
+    ratings = human_ratings(options)
     scales: dict[str, tuple[float, float]] = {}
     for judge in judges:
         scales |= judge.manifest.scales()
@@ -355,8 +322,8 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
-        renames=parse_renames(options["renames"]),
-        aliases=_aliases(options),
+        renames=options["renames"],
+        aliases=name_table(options["alias_file"]) | options["aliases"],
         factors=options["factors"],
         methods=options["methods"],
         levels=options["levels"] or LEVELS,
@@ -364,13 +331,13 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         panel=panel,
         over_raters=options["over_raters"],
         scales=scales,
-        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
+        scale=options["scale"] or ratings.scale,
         weights=judges[0].manifest.weights,
         resamples=options["resamples"],
         seed=options["seed"],
         epsilon=options["epsilon"],
         minimum_edits=options["min_edits"],
-        counting=partial(counting, "comparing with people"),
+        counting=partial(counting, "comparing with human raters"),
     )
     return found.with_notes(ratings.notes)
 
@@ -380,9 +347,3 @@ def _panel(judges: Sequence[Source], options: dict[str, Any]) -> Panel:
 
     models = {judge.name: judge.models for judge in judges}
     return Panel(options["panel_scores"], models, name_table(options["family_file"]))
-
-
-def _aliases(options: dict[str, Any]) -> dict[str, str]:
-    """Return the names to change: from a table, then those typed."""
-    typed = parse_renames(options["alias_pairs"], "--alias")
-    return name_table(options["alias_file"]) | typed

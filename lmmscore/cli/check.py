@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.command_line import FilePath, json_flag, options_of
+from lmmscore.cli.command_line import json_flag, options_of, path_argument, put_json
 from lmmscore.errors import counted
 from lmmscore.options import Selection
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("benchmark", type=FilePath(path_type=Path))
+@path_argument("benchmark")
 @options_of(Selection, only=["root"])
 @json_flag
 def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
-    """List every problem of a benchmark, each with its place and remedy.
+    """List every problem of a benchmark, with its place and remedy.
 
-    Exits with 1 when there is a problem; warnings alone leave it at 0. A method that lacks some
-    edits is no problem: they are recorded as missing.
+    BENCHMARK is a benchmark.yaml or its folder. Exits with 1 when there is a problem; warnings
+    alone leave it at 0. A method without an edit of every item is no problem: the others are
+    recorded as missing.
     """
     from lmmscore.benchmark import check_benchmark, read_benchmark
     from lmmscore.report.screen import counting
@@ -35,18 +36,16 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
         found = check_benchmark(loaded, on_item=step)
 
     if as_json:
-        rows = []
-        for each in found:
-            row = {"place": each.place, "kind": each.kind, "says": each.says}
-            rows.append({**row, "level": each.level, "fatal": each.fatal})
-
-        body = {"benchmark": loaded.name, "problems": rows}
-        click.echo(json.dumps(body, ensure_ascii=False, indent=2))
+        rows = [{**asdict(each), "fatal": each.fatal} for each in found]
+        put_json({"benchmark": loaded.name, "problems": rows})
     else:
         for each in found:
             click.echo(f"{'warning' if each.level == 'warning' else 'problem'}: {each}")
 
-    click.echo(_summary(loaded, found), err=True)
+    # Of a file that is no benchmark there is nothing to count.
+    if loaded.items or loaded.methods:
+        click.echo(_summary(loaded, found), err=True)
+
     if any(each.level != "warning" for each in found):
         raise click.exceptions.Exit(1)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_origin
 
 import click
@@ -16,6 +19,7 @@ from click.core import ParameterSource
 
 from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.options import Declared, declared
+from lmmscore.report.grids import format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.report.figures import Drawing
+    from lmmscore.report.grids import DisplayNames
     from lmmscore.run_folder import Manifest, Run
+    from lmmscore.score_files import HumanRatings
 
 # --------------------------------------------------------------------------------------------------
 # Options that several commands take, each defined once.
@@ -56,20 +62,27 @@ class FilePath(click.Path):
 
 
 def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Refuse an empty text, as an unset variable gives: it would be taken for none."""
+    """Refuse an empty text, as an unset shell variable gives: it would pass for no value at all."""
     if ctx.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
         return value
 
-    given = value if param.multiple else [value]
-    texts = [text for text in given if isinstance(text, str)]
-    if any(not text.strip() for text in texts):
-        raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
+    for text in value if param.multiple else [value]:
+        if isinstance(text, str) and not text.strip():
+            raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
 
     return value
 
 
+text_option = partial(click.option, callback=filled, default="")
+path_option = partial(click.option, type=FilePath(path_type=Path))
+folder_option = partial(
+    click.option, type=FilePath(path_type=Path, exists=True, file_okay=False), metavar="FOLDER"
+)
+path_argument = partial(click.argument, type=FilePath(path_type=Path))
+
+
 class GroupedCommand(click.Command):
-    """A command whose help lists its options in groups, what most need first."""
+    """A command whose help lists its options in groups, the most needed first."""
 
     def __init__(
         self,
@@ -79,7 +92,7 @@ class GroupedCommand(click.Command):
     ) -> None:
         super().__init__(*args, **attributes)
         self.groups = dict(groups or {})
-        """Titles, with the flags under each; what is in none comes last."""
+        """Titles, with the flags under each; flags in no group come last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group."""
@@ -100,32 +113,69 @@ class GroupedCommand(click.Command):
                 formatter.write_dl(list(lines.values()))
 
 
-def refuse_others(fit: Collection[str], why: str) -> None:
-    """Refuse what was given and does not fit: an option that changes nothing would be taken for
-    one that did. `fit` names the parameters that are understood."""
+def _flag_of(param: click.Parameter) -> str:
+    return max(param.opts, key=len)
+
+
+def _given() -> dict[str, str]:
+    """Return the parameters that were typed, each with its longest flag."""
     context = click.get_current_context()
+    typed = {}
     for param in context.command.params:
         name = param.name or ""
-        if name not in fit and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{max(param.opts, key=len)} {why}")
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            typed[name] = _flag_of(param)
+
+    return typed
+
+
+def refuse(names: Collection[str], why: str) -> None:
+    """Refuse options that have no effect here: whoever types one believes that it has."""
+    for name, flag in _given().items():
+        if name in names:
+            raise click.UsageError(f"{flag} {why}")
+
+
+def refuse_others(fit: Collection[str], why: str) -> None:
+    """Refuse every option but those named, which alone have an effect here."""
+    refuse(_given().keys() - set(fit), why)
+
+
+def refuse_without(needed: str, *names: str) -> None:
+    """Refuse options that have an effect only together with another one."""
+    if needed in _given():
+        return
+
+    params = click.get_current_context().command.params
+    flag = next(_flag_of(param) for param in params if param.name == needed)
+    refuse(names, f"goes with {flag}")
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds several options, in the order in which help lists them."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def listen_options(port: int) -> Callable[[Command], Command]:
-    """Add where a command serves its page: on this machine alone, unless told otherwise."""
-
-    def add(command: Command) -> Command:
-        command = click.option(
+    """Add where a command serves its page: on this machine only, unless told otherwise."""
+    return together(
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
+        click.option(
             "--port",
             type=click.IntRange(0, 65_535),
             default=port,
             show_default=True,
             help="Port to listen on; 0 takes any.",
-        )(command)
-        return click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
-        )(command)
-
-    return add
+        ),
+    )
 
 
 def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -143,26 +193,33 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return int(number), int(count)
 
 
-def _settings(
-    _: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> Mapping[str, str]:
-    """Read NAME=VALUE, as often as it was given."""
-    return pairs(value, max(param.opts, key=len))
+def _pairs(
+    _: click.Context, param: click.Parameter, values: Sequence[str], *, empty: bool = True
+) -> dict[str, str]:
+    """Read NAME=VALUE, as often as it was given; `empty` allows a name without a value."""
+    made = {}
+    for text in values:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and (value or empty)):
+            raise click.UsageError(f"{_flag_of(param)} takes {param.metavar}, not {text!r}")
+
+        made[name] = value
+
+    return made
+
+
+pair_option = partial(click.option, multiple=True, callback=_pairs)
+rename_option = partial(
+    click.option, multiple=True, metavar="OLD=NEW", callback=partial(_pairs, empty=False)
+)
 
 
 def options_of(
     declaration: type, prefix: str = "", only: Sequence[str] | None = None
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds the flags a class of options declares, or only some of them."""
-
-    def add(command: Command) -> Command:
-        for each in reversed(declared(declaration)):
-            if each.about.flag and (only is None or each.name in only):
-                command = _flag(each, prefix)(command)
-
-        return command
-
-    return add
+    wanted = [each for each in declared(declaration) if only is None or each.name in only]
+    return together(*(_flag(each, prefix) for each in wanted if each.about.flag))
 
 
 def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
@@ -182,7 +239,7 @@ def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
         return click.option(*names, multiple=True, callback=filled, **shown)
 
     if origin is Mapping:
-        return click.option(*names, multiple=True, callback=_settings, **shown)
+        return pair_option(*names, **shown)
 
     # With a prefix, what was not given is left to others: a judge has its options from judges.yaml.
     if option.default and not prefix:
@@ -214,33 +271,42 @@ def _type_of(option: Declared) -> click.ParamType[Any]:
     return click.INT if kind is int else click.STRING
 
 
-def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
-    """Return NAME=VALUE options as a mapping. Raises a usage error for anything else."""
-    made = {}
-    for value in values:
-        name, equals, rest = value.partition("=")
-        if not equals or not name.strip():
-            raise click.UsageError(f"{option} takes NAME=VALUE, not {value!r}")
-
-        made[name.strip()] = rest.strip()
-
-    return made
-
-
 json_flag = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object for programs."
 )
 
-ratings_scale = click.option(
-    "--scale",
-    callback=filled,
-    default="",
-    metavar="LOW,HIGH",
-    help="The scale of the ratings, where none is on record.",
-)
+as_json_format = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 
 
-def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+def _scale(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[float, float] | None:
+    """Read `1,10`; None where no scale is given."""
+    text = filled(ctx, param, value)
+    if not text:
+        return None
+
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise LmmscoreError(
+            f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
+        ) from None
+
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
+
+    if not low < high:
+        raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
+
+    return low, high
+
+
+scale_option = partial(click.option, "--scale", callback=_scale, metavar="LOW,HIGH")
+ratings_scale = scale_option(help="The scale of the ratings, where none is on record.")
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """Read METHOD=NAME pairs, or a file that has one on each line."""
     texts: list[str] = []
     for text in value:
@@ -254,7 +320,7 @@ def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dic
                 f"--names takes METHOD=NAME or a file of such lines, not {text!r}"
             )
 
-    return dict(pairs(tuple(texts), "--names"))
+    return _pairs(ctx, param, texts)
 
 
 method_names = click.option(
@@ -265,63 +331,22 @@ method_names = click.option(
     help="What a table calls a method, or a file of such lines; may be repeated.",
 )
 
-table_file = click.option(
-    "--out",
-    "-o",
-    "out",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="Write to this file instead of standard output.",
+table_file = path_option(
+    "--out", "-o", metavar="FILE", help="Write to this file instead of standard output."
 )
-
-
-class TableFormat(click.ParamType[str]):
-    """The name of an output format; which there are is asked only when somebody wants to know."""
-
-    name = "format"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the formats as the help shows them."""
-        return f"[{'|'.join(_formats())}]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name; fail for a format there is not."""
-        if value not in _formats():
-            self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
-
-        return value
-
-
-def _formats() -> list[str]:
-    from lmmscore.report.grids import format_names
-
-    return format_names()
 
 
 table_format = click.option(
-    "--format", "form", type=TableFormat(), default="term", show_default=True, help="Output format."
+    "--format",
+    "form",
+    type=click.Choice(format_names()),
+    default="term",
+    show_default=True,
+    help="Output format.",
 )
 
-
-def _with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """Add options to a command, in the order in which its help lists them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def plot_options(command: Command) -> Command:
-    """Add what every command that writes figures takes."""
-    return _with_options(command, _PLOT_OPTIONS)
-
-
-_PLOT_OPTIONS = [
-    click.option(
-        "--plots",
-        type=FilePath(path_type=Path),
-        metavar="DIR",
-        help="Write figures into this folder.",
-    ),
+plot_options = together(
+    path_option("--plots", metavar="DIR", help="Write figures into this folder."),
     click.option(
         "--plot-format",
         type=click.Choice(["pdf", "svg", "png"]),
@@ -336,17 +361,12 @@ _PLOT_OPTIONS = [
         show_default=True,
         help="Their width: a column (3.25 in) or a page (6.75 in) of a paper.",
     ),
-]
+)
+"""The options of every command that writes figures."""
 
 PLOT_GROUP = ("plots", "plot-format", "plot-width")
 
-
-def panel_options(command: Command) -> Command:
-    """Add what every command takes that treats several judges as one."""
-    return _with_options(command, _PANEL_OPTIONS)
-
-
-_PANEL_OPTIONS = [
+panel_options = together(
     click.option("--panel", is_flag=True, help="Take the mean of several judges as one judge."),
     click.option(
         "--panel-scores",
@@ -355,61 +375,31 @@ _PANEL_OPTIONS = [
         show_default=True,
         help="Average the panel's scores as they are, or standardised.",
     ),
-    click.option(
+    path_option(
         "--families",
         "family_file",
-        type=FilePath(path_type=Path),
         metavar="FILE",
         help="A table of name parts and model families, for the panel's warnings.",
     ),
-]
+)
+"""The options of every command that treats several judges as one."""
 
 PANEL_GROUP = ("panel", "panel-scores", "families")
 
 
-def score_columns(command: Command) -> Command:
-    """Add what every command takes that reads other tools' score files."""
-    return _with_options(command, _SCORE_COLUMNS)
-
-
-_SCORE_COLUMNS = [
-    click.option(
-        "--item-column", callback=filled, default="", help="The column that names the item."
-    ),
-    click.option(
-        "--method-column", callback=filled, default="", help="The column that names the method."
-    ),
-    click.option(
-        "--task-column",
-        callback=filled,
-        default="",
-        help="The score file's column that names the task category.",
-    ),
-    click.option(
+score_columns = together(
+    text_option("--item-column", help="The column that names the item."),
+    text_option("--method-column", help="The column that names the method."),
+    text_option("--task-column", help="The score file's column that names the task category."),
+    text_option(
         "--task-pattern",
-        callback=filled,
-        default="",
         metavar="REGEX",
         help="Find the task in the item's id: the first group in parentheses.",
     ),
-]
-
-
-def parse_renames(texts: Sequence[str], option: str = "--rename") -> dict[str, str]:
-    """Return OLD=NEW pairs as a mapping. Raises a usage error for anything else."""
-    found = {}
-    for given in texts:
-        old, equals, new = given.partition("=")
-        if not (old.strip() and equals and new.strip()):
-            raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
-        found[old.strip()] = new.strip()
-
-    return found
-
-
-factor_renames = click.option(
-    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
 )
+"""The options of every command that reads other tools' score files."""
+
+factor_renames = rename_option("--rename", "renames", help="Call a factor by another name.")
 
 
 def name_table(path: Path | None) -> dict[str, str]:
@@ -435,7 +425,7 @@ def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the judge's options from a command's arguments and return those that were given."""
     names = [name for name in given if name.startswith(JUDGE_PREFIX)]
     taken = {name.removeprefix(JUDGE_PREFIX): given.pop(name) for name in names}
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
+    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is meant.
     return {
         name: value for name, value in taken.items() if value is not None and value is not False
     }
@@ -456,14 +446,12 @@ class Screen(TypedDict):
 def screen(out: Path | None = None) -> Screen:
     """Return how tables are drawn: in colour and to the width of the terminal where someone is
     looking, plainly in a pipe or a file."""
-    from shutil import get_terminal_size
-
     tty = out is None and sys.stdout.isatty()
     return {"color": tty, "width": get_terminal_size().columns if tty else None}
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Print what is worth knowing of how files were read, apart from the data."""
+    """Print what users should know about how files were read, apart from the data."""
     for note in notes:
         click.echo(f"note: {note}", err=True)
 
@@ -483,14 +471,24 @@ def put(text: str, out: Path | None) -> None:
         click.echo(text, nl=False)
         return
 
+    write_file(out, text)
+    click.echo(f"wrote {out}", err=True)
+
+
+def put_json(data: Any, out: Path | None = None) -> None:
+    """Print an object for programs, or write it to a file."""
+    put(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that an option named, with the folders it is in."""
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # CSV has its own line ends.
+        path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         reason = error.strerror or error
-        raise FileProblem(f"{out}: cannot be written ({reason}); give another --out") from error
-
-    click.echo(f"wrote {out}", err=True)
+        raise FileProblem(f"{path}: cannot be written ({reason}); name another file") from error
 
 
 def print_board(board: Leaderboard | PairBoard) -> None:
@@ -499,10 +497,16 @@ def print_board(board: Leaderboard | PairBoard) -> None:
     from lmmscore.report.leaderboard import render, render_pairs
 
     if isinstance(board, PairBoard):
-        click.echo(render_pairs(board, "term", **screen()), nl=False)
-        return
+        put(render_pairs(board, "term", **screen()), None)
+    else:
+        put(render(board, "term", **screen()), None)
 
-    click.echo(render(board, "term", **screen()), nl=False)
+
+def write_boards(run: Run) -> Leaderboard | PairBoard:
+    """Write the tables of a run into its folder, and return them."""
+    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
+
+    return write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -524,7 +528,7 @@ class Source:
     path: Path
     scores: pd.DataFrame
     manifest: Manifest = field(default_factory=_nothing_known)
-    """What the run says of itself; empty where there are scores only."""
+    """The run's own record of itself; empty where there are only scores."""
     run: Run | None = None
 
     @property
@@ -537,37 +541,51 @@ class Source:
         """The model behind the judge, as far as it is on record; else the name of the run."""
         return " ".join(self.manifest.models) or self.manifest.judge or self.name
 
-    def sessions(self, *, with_names: bool) -> Iterator[Mapping[str, Any]] | None:
-        """Return the records of the sessions, one at a time; None where there are none.
+    @property
+    def recorded(self) -> Run | None:
+        """The run, where its sessions are on record; None where there are only scores."""
+        has_sessions = self.run is not None and (self.run.path / "sessions.jsonl").is_file()
+        return self.run if has_sessions else None
 
-        `with_names` reads every reply and adds the method names found in it.
-        """
-        if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
+    def only(self, column: str, names: Sequence[str]) -> Source:
+        """Return the scores of these tasks, methods or items; all of them where none is named."""
+        if not names:
+            return self
+        return replace(self, scores=self.scores[self.scores[column].isin(names)])
+
+    def display_names(self, given: Mapping[str, str]) -> DisplayNames:
+        """Return what tables call the methods: as the run's benchmark says, or as given now."""
+        from lmmscore.report.leaderboard import display_names
+
+        return display_names(self.manifest, given)
+
+    def sessions(self) -> Iterator[Mapping[str, Any]] | None:
+        """Yield the records of the sessions, with the methods that replies name where there is a
+        ledger to look into; None where no session is on record."""
+        run = self.recorded
+        if run is None:
             return None
 
         methods = [str(name) for name in self.scores["method"].unique()]
-        if with_names and self.run.ledger_path.is_file():
-            return sessions_with_names(self.run, methods)
+        if run.ledger_path.is_file():
+            return sessions_with_names(run, methods)
 
-        return (record.model_dump(mode="json") for record in self.run.records())
+        return (record.model_dump(mode="json") for record in run.records())
 
     def comparable(self) -> dict[str, Any]:
-        """Return the settings, with a digest of the very pictures judged where they
-        are on record."""
+        """Return the settings, with a digest of the pictures shown where they are on record."""
         known = self.manifest
         settings = known.model_dump(mode="json") if known.model_fields_set else {}
-        if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
+        run = self.recorded
+        if run is None or not run.ledger_path.is_file():
             return settings
 
-        if not self.run.ledger_path.is_file():
-            return settings
-
-        digest = images_digest(self.run)
+        digest = images_digest(run)
         return {**settings, "images_digest": digest} if digest else settings
 
 
 def open_source(text: str) -> Source:
-    """Open a run folder, or a scores.csv by itself; its run.yaml counts if it stands beside it."""
+    """Open a run folder, or a scores.csv, with the run.yaml beside it if there is one."""
     from lmmscore.run_folder import open_run
     from lmmscore.scores import read_scores
 
@@ -575,7 +593,7 @@ def open_source(text: str) -> Source:
         raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
 
     path = Path(text)
-    # What is not there is more likely the folder of a run than a table.
+    # A name that is not there was more likely meant as a run's folder than as a table.
     if path.is_dir() or (not path.exists() and not path.suffix):
         run = open_run(path)
         return Source(path.resolve().name, path, run.scores(), run.manifest, run)
@@ -592,7 +610,15 @@ def refuse_unknown(kind: str, given: Sequence[str], known: Sequence[str], where:
     """Raise where a method or item is named that the scores do not have."""
     for name in given:
         if name not in known:
-            raise LmmscoreError(f"{where}: no {kind} {name!r}{nearest(name, set(known))}")
+            raise LmmscoreError(f"{where}: no {kind} {name!r}{instead(name, known)}")
+
+
+def instead(wanted: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: which was meant, and which there are."""
+    names = list(dict.fromkeys(known))
+    shown = ", ".join(names[:12])
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"{nearest(wanted, names)}; there are: {shown}{more}"
 
 
 def open_sources(texts: Sequence[str]) -> list[Source]:
@@ -612,6 +638,42 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
     ]
 
 
+def pooled(sources: Sequence[Source], *, anyway: bool) -> Source:
+    """Return several runs as one. Raises where they are not comparable, unless `anyway`."""
+    if len(sources) == 1:
+        return sources[0]
+
+    from lmmscore.leaderboard.compare import pool
+
+    names = [source.name for source in sources]
+    settings = [source.comparable() for source in sources]
+    scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
+    known = for_all(sources, sources[0].manifest)
+    return Source(" + ".join(names), sources[0].path, scores, known)
+
+
+def for_all(sources: Sequence[Source], manifest: Manifest) -> Manifest:
+    """Return the manifest with what tables must say of any of the runs: cautions, names and which
+    methods were judged beside a few others only."""
+    together: dict[str, Any] = {"caution": cautions(sources)}
+    for key in ("method_names", "task_titles", "beside"):
+        together[key] = {}
+        for source in reversed(sources):  # the first run's names win
+            together[key] |= getattr(source.manifest, key)
+
+    return manifest.model_copy(update=together)
+
+
+def human_ratings(options: Mapping[str, Any]) -> HumanRatings:
+    """Read the files of --human, by the columns that the options of the command name."""
+    from lmmscore.score_files import Columns
+    from lmmscore.web.rating_results import read_human_ratings
+
+    parts = ("item", "method", "rater", "factor", "score", "task")
+    columns = Columns(**{part: options.get(f"{part}_column", "") for part in parts})
+    return read_human_ratings(options["human"], columns)
+
+
 def cautions(sources: Sequence[Source]) -> str:
     """Return every caution the runs carry, once each."""
     return " ".join(dict.fromkeys(source.caution for source in sources if source.caution))
@@ -626,27 +688,8 @@ def factor_titles(sources: Sequence[Source]) -> dict[str, str]:
     return titles
 
 
-def parse_scale(text: str) -> tuple[float, float]:
-    """Read `1,10`; raise for anything else."""
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise LmmscoreError(
-            f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
-        ) from None
-
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
-
-    if not low < high:
-        raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
-
-    return low, high
-
-
 def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of the sessions, each with `names`:
-    the methods named in one of its replies."""
+    """Yield the records of the sessions, each with `names`: the methods its replies mention."""
     from lmmscore.ledger import Ledger
 
     with Ledger(run.ledger_path, read_only=True) as ledger:
@@ -657,8 +700,10 @@ def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[st
 
 
 def names_in(text: str, methods: Sequence[str]) -> list[str]:
-    """Return the methods named in a text, as whole words;
-    one of three letters only in its own spelling."""
+    """Return the methods that a text mentions as whole words.
+
+    Case matters in names of up to three letters: those may be words of the language.
+    """
     found = []
     for name in methods:
         folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
@@ -669,8 +714,7 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
 
 
 def images_digest(run: Run) -> str | None:
-    """Return a digest of every picture shown, by item and method;
-    None where the ledger lacks one."""
+    """Return a digest of all pictures shown, by item and method; None if one is not on record."""
     from lmmscore.ledger import Ledger
 
     shown: set[tuple[str, ...]] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +12,26 @@ from lmmscore.cli.command_line import (
     PLOT_GROUP,
     GroupedCommand,
     Source,
-    cautions,
-    filled,
+    as_json_format,
+    for_all,
     method_names,
     open_sources,
     plot_options,
+    pooled,
     put,
+    refuse_without,
     screen,
     table_file,
     table_format,
+    text_option,
     write_plots,
 )
+from lmmscore.report.grids import TableDocument, TableLayout, write
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
-    from lmmscore.report.grids import DisplayNames, TableDocument
+    from lmmscore.report.grids import DisplayNames
 
 
 @click.command(
@@ -44,27 +48,23 @@ if TYPE_CHECKING:
 @table_file
 @method_names
 @plot_options
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@as_json_format
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
-@click.option(
+@text_option(
     "--factor",
-    callback=filled,
     default="overall",
     show_default=True,
     help="What to compare them on; `all` for each in turn.",
 )
 @click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in JSON].")
 @click.option(
-    "--pool",
-    "pooled",
-    is_flag=True,
-    help="Add a table over all runs together, if they are comparable.",
+    "--pool", is_flag=True, help="Add a table over all runs together, if they are comparable."
 )
 @click.option(
     "--anyway", is_flag=True, help="With --pool: pool them although they are not comparable."
 )
 def command(
-    runs: tuple[str, ...], form: str, as_json: bool, pooled: bool, anyway: bool, **options: Any
+    runs: tuple[str, ...], form: str, as_json: bool, pool: bool, anyway: bool, **options: Any
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
@@ -72,28 +72,31 @@ def command(
     dialog and images are the same, or with --anyway.
     """
     from lmmscore.leaderboard.compare import compare, factors_of
-    from lmmscore.report.grids import TableLayout, write
+    from lmmscore.report.leaderboard import display_names
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
 
+    refuse_without("pool", "anyway")
     sources = open_sources(runs)
+    tasks = options["task"]
     names = [source.name for source in sources]
     factors = factors_of(names, [source.scores for source in sources], options["factor"])
-    boards = [_board(source, options["task"], factors) for source in sources]
-    chosen = [_of_tasks(source, options["task"]).scores for source in sources]
     found = compare(
-        names, boards, chosen, [source.comparable() for source in sources], factor=factors
+        names,
+        [_board(source, tasks, factors) for source in sources],
+        [source.only("task", tasks).scores for source in sources],
+        [source.comparable() for source in sources],
+        factor=factors,
     )
-    together = _together(sources, options["task"], factors, anyway=anyway) if pooled else None
-    decimals = options["decimals"]
-    names_shown = _names(sources, options["names"])
+    together = _together(sources, tasks, factors, anyway=anyway) if pool else None
+    names_shown = display_names(for_all(sources, sources[0].manifest), options["names"])
     if options["plots"]:
         from lmmscore.report.figures import comparison_drawings
 
         write_plots(comparison_drawings(found, names_shown.methods), options)
 
-    document = _document(found, together, names_shown, decimals)
+    document = _document(found, together, names_shown, options["decimals"])
     if options["factor"] == "overall" != factors[0]:
         without = "Not every run has an overall score, so each factor is compared."
         document = replace(document, notes=[without, *document.notes])
@@ -103,18 +106,9 @@ def command(
     put(write(document, form, TableLayout(**screen(out))), out)
 
 
-def _names(sources: Sequence[Source], given: Mapping[str, str]) -> DisplayNames:
-    from lmmscore.report.grids import DisplayNames
-    from lmmscore.report.leaderboard import display_names
-
-    first = sources[0].run
-    return DisplayNames(given) if first is None else display_names(first.manifest, given)
-
-
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.grids import TableDocument
     from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
 
     places = 2 if decimals is None else decimals
@@ -133,17 +127,10 @@ def _document(
     )
 
 
-def _of_tasks(source: Source, tasks: tuple[str, ...]) -> Source:
-    """Return the source with only these tasks' scores; all of them where none is named."""
-    scores = source.scores
-    return replace(source, scores=scores[scores["task"].isin(tasks)]) if tasks else source
-
-
 def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leaderboard:
     from lmmscore.leaderboard import rank
 
-    # Ranks and means are all that is set side by side; intervals stand in each run's own
-    # leaderboard.
+    # Only ranks and means are set side by side; each run's own leaderboard has the intervals.
     chosen = [task for task in tasks if task in set(source.scores["task"])] or tasks
     return rank(
         source.scores, task=chosen or None, factor=factors, caution=source.caution, resamples=0
@@ -151,15 +138,9 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
 
 
 def _together(
-    sources: list[Source], tasks: tuple[str, ...], factors: list[str], *, anyway: bool
+    sources: Sequence[Source], tasks: tuple[str, ...], factors: list[str], *, anyway: bool
 ) -> Leaderboard:
     from lmmscore.leaderboard import rank
-    from lmmscore.leaderboard.compare import pool
 
-    scores = pool(
-        [source.name for source in sources],
-        [source.scores for source in sources],
-        [source.comparable() for source in sources],
-        anyway=anyway,
-    )
-    return rank(scores, task=tasks or None, factor=factors, caution=cautions(sources))
+    whole = pooled(sources, anyway=anyway)
+    return rank(whole.scores, task=tasks or None, factor=factors, caution=whole.caution)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.command_line import FilePath, print_board
+from lmmscore.cli.command_line import path_option, print_board, refuse
 from lmmscore.errors import FileProblem
+from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
 
 
 @click.command("demo")
-@click.option(
-    "--out",
-    "-o",
-    type=FilePath(path_type=Path),
-    default=Path("results/demo"),
-    show_default=True,
-    help="Folder of the run.",
+@path_option(
+    "--out", "-o", default=Path("results/demo"), show_default=True, help="Folder of the run."
 )
-@click.option(
+@path_option(
     "--copy",
-    type=FilePath(path_type=Path),
     metavar="FOLDER",
     help="Copy the pictures and their instructions to FOLDER instead, "
     "to try the other commands on.",
@@ -35,10 +32,11 @@ if TYPE_CHECKING:
 def command(out: Path, copy: Path | None) -> None:
     """Judge the bundled benchmark offline with `pixels`, and write the report.
 
-    The six methods are made up and the pictures drawn, each method with a fault of known kind and
-    size, so that the true order is known by construction and the ranking can be held against it.
+    The pictures are drawn and the six methods made up, each with a fault of known kind and size,
+    so the true order is known and the ranking can be compared with it.
     """
     if copy is not None:
+        refuse(["out"], "is the folder of a run; --copy makes none")
         _copy(copy)
         return
 
@@ -46,14 +44,11 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.run_data import RunData
-    from lmmscore.resources import bundled
+    from lmmscore.results import RunResult
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)
-    problems = check_benchmark(benchmark)
-    for problem in problems:
+    for problem in check_benchmark(benchmark):
         click.echo(f"problem: {problem}", err=True)
 
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
@@ -63,9 +58,7 @@ def command(out: Path, copy: Path | None) -> None:
     )
     run = play(Request(folder, "lmm-score", "pixels", out, command=f"lmmscore demo --out {out}"))
     board = write_leaderboards(run)
-    page = write_page(
-        [RunData(run.path.resolve().name, run)], PageOptions(run.path / "report.html")
-    )
+    page = RunResult(run.path).report()
     whole = tuple(table for table in board.tables if table.task is None)
     print_board(replace(board, tables=whole))
     _print_match(board, folder / "constructed.yaml")
@@ -73,12 +66,7 @@ def command(out: Path, copy: Path | None) -> None:
 
 
 def _copy(to: Path) -> None:
-    """Copy the benchmark as a newcomer would have it: pictures and a table,
-    no benchmark.yaml yet."""
-    import shutil
-
-    from lmmscore.resources import bundled
-
+    """Copy the pictures and their table without the benchmark.yaml, which `init` is to write."""
     try:
         shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))
     except FileExistsError as error:
@@ -87,7 +75,7 @@ def _copy(to: Path) -> None:
         raise FileProblem(f"{to}: {error.strerror or error}") from error
 
     click.echo(str(to))
-    click.echo(f"next: lmmscore init {to}", err=True)
+    click.echo(f"next: lmmscore init {shlex.quote(str(to))}", err=True)
 
 
 def _print_match(board: Leaderboard, constructed: Path) -> None:
@@ -122,3 +110,6 @@ MODEL is any model that sees images; docs/judges.md says how to choose one """
         "and where prices come from.",
         err=True,
     )
+    program = Path(sys.argv[0])
+    if program.name == "lmmscore" and shutil.which("lmmscore") is None:
+        click.echo(f"lmmscore is not on your PATH yet: type {program} instead", err=True)

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag, pairs, say_notes
+from lmmscore.cli.command_line import (
+    filled,
+    json_flag,
+    pair_option,
+    path_option,
+    put_json,
+    say_notes,
+    write_file,
+)
 from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.dialog import Dialog, Ensemble
 
 
-@click.group("dialogs", invoke_without_command=True)
+class DialogCommands(click.Group):
+    """A group that knows its commands from the names of dialogs."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for the name of a dialog say which command shows it."""
+        from lmmscore.dialog import dialog_names
+
+        name = args[0]
+        if name not in self.commands and (name in dialog_names() or Path(name).is_file()):
+            ctx.fail(f"'{name}' is a dialog, not a command: lmmscore dialogs show {name}")
+
+        return super().resolve_command(ctx, args)
+
+
+@click.group("dialogs", cls=DialogCommands, invoke_without_command=True)
 @click.option(
     "-n",
     "n",
     type=click.IntRange(1),
     default=8,
     show_default=True,
-    help="Methods an item, for the number of calls.",
+    help="Methods per item, for the number of calls.",
 )
 @json_flag
 @click.pass_context
@@ -36,7 +59,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
 
     rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
-        click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
+        put_json({"dialogs": rows})
         return
 
     from lmmscore.report.screen import print_list
@@ -69,14 +92,12 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
     }
 
 
-@command.command("show")
+@command.command("show", short_help="Print a dialog as it would be played.")
 @click.argument("name")
 @click.option(
-    "-n", "n", type=click.IntRange(1), default=3, show_default=True, help="With so many edits."
+    "-n", "n", type=click.IntRange(1), default=3, show_default=True, help="How many edits."
 )
-@click.option(
-    "--setting", "settings", multiple=True, metavar="NAME=CHOICE", help="A setting of the dialog."
-)
+@pair_option("--setting", "settings", metavar="NAME=CHOICE", help="A setting of the dialog.")
 @click.option(
     "--task", default="background_change", show_default=True, help="Task category of the example."
 )
@@ -86,10 +107,9 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
     show_default=True,
     help="Instruction of the example.",
 )
-@click.option(
+@pair_option(
     "--field",
     "fields",
-    multiple=True,
     metavar="COLUMN=TEXT",
     help="A further column of the example's item.",
 )
@@ -97,40 +117,38 @@ def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
 def show(
     name: str,
     n: int,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     task: str,
     instruction: str,
-    fields: tuple[str, ...],
+    fields: dict[str, str],
     as_json: bool,
 ) -> None:
-    """Print the whole dialogue as it would be played."""
+    """Print a dialog as it would be played, word for word."""
     from lmmscore.dialog import Dialog, load_members
     from lmmscore.report.screen import print_script
     from lmmscore.session import script
 
     loaded = load_members(name)
     dialogs = [loaded] if isinstance(loaded, Dialog) else loaded.dialogs
-    chosen = pairs(settings, "--setting")
     played = []
     for dialog in dialogs:
-        own = {key: value for key, value in chosen.items() if key in dialog.settings}
-        choices = chosen if isinstance(loaded, Dialog) else own
-        lines = script(dialog, n, task, instruction, choices, pairs(fields, "--field"))
-        played.append((dialog, lines))
+        own = {key: value for key, value in settings.items() if key in dialog.settings}
+        choices = settings if isinstance(loaded, Dialog) else own
+        played.append((dialog, script(dialog, n, task, instruction, choices, fields)))
 
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]
-        click.echo(json.dumps({"name": name, "turns": turns}, ensure_ascii=False, indent=2))
+        put_json({"name": name, "turns": turns})
         return
 
     for dialog, lines in played:
         print_script(dialog, lines)
 
 
-@command.command("check")
+@command.command("check", short_help="Check dialogs for inconsistencies.")
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
-    """Check dialogs, given by name or file; all at hand if none is given."""
+    """Check dialogs, given by name or file; all known ones if none is given."""
     from lmmscore.dialog import dialog_names
     from lmmscore.plan import load_protocol
 
@@ -155,7 +173,7 @@ def check(names: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command.command("import")
+@command.command("import", short_help="Turn a published prompt into a dialog.")
 @click.argument("source", metavar="FILE[:NAME]")
 @click.option(
     "--recipe",
@@ -165,96 +183,69 @@ def check(names: tuple[str, ...]) -> None:
     "See `lmmscore dialogs recipes`.",
 )
 @click.option("--name", callback=filled, help="Name of the dialog  [default: the file's name]")
-@click.option(
-    "--out",
-    "-o",
-    type=FilePath(path_type=Path),
-    help="Where to write it  [default: dialogs/NAME.yaml]",
-)
-@click.option(
+@path_option("--out", "-o", help="Where to write it  [default: dialogs/NAME.yaml]")
+@pair_option(
     "--set",
     "answers",
-    multiple=True,
     metavar="NAME=VALUE",
     help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, factors=a,b, "
     "show=reference,edit, instruction=none, …",
 )
-@click.option("--force", is_flag=True, help="Write over an existing file.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def import_(
     source: str,
     recipe: str | None,
     name: str | None,
     out: Path | None,
-    answers: tuple[str, ...],
+    answers: dict[str, str],
     force: bool,
 ) -> None:
-    """Turn a published prompt or chat transcript into a dialog that plays its exact words.
+    """Turn a published prompt or chat transcript into a dialog with its exact words.
 
     FILE.py:NAME takes a string out of a Python file, which is parsed and never run;
     FILE.json:key.path a string out of JSON or YAML. What the document does not say is left as a
-    marked question in the YAML, and asked for here by name.
+    marked question in the YAML, and listed here with its name.
     """
     from lmmscore.importers.document import import_document
+    from lmmscore.importers.recipe import follow, load_recipe
 
     if recipe is not None:
         if answers:
             raise click.UsageError("--set answers questions of a prompt; a recipe leaves none open")
 
-        _import_recipe(recipe, Path(source), name, out, force)
-        return
+        made = follow(load_recipe(recipe), Path(source), name)
+        target = _write(made.name, made.text, out, force)
+        say_notes(made.notes)
+    else:
+        draft = import_document(source, name or "", answers)
+        target = _write(draft.data["dialog"], draft.as_yaml(), out, force)
+        for key, text in draft.questions.items():
+            click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
 
-    draft = import_document(source, name or "", pairs(answers, "--set"))
-    target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"
-    _write({target: draft.as_yaml()}, force)
-    click.echo(target)
-    for key, text in draft.questions.items():
-        click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
-
-    _say_next(target)
-
-
-def _import_recipe(
-    recipe: str, clone: Path, name: str | None, out: Path | None, force: bool
-) -> None:
-    from lmmscore.importers.recipe import follow, load_recipe
-
-    made = follow(load_recipe(recipe), clone, name)
-    target = out or Path("dialogs") / f"{made.name}.yaml"
-    _write({target: made.text}, force)
-    click.echo(target)
-    say_notes(made.notes)
-
-    _say_next(target)
-
-
-def _write(files: dict[Path, str], force: bool) -> None:
-    taken = [path for path in files if path.exists()]
-    if taken and not force:
-        raise FileProblem(f"{taken[0]}: exists already; give another --name or --out, or --force")
-
-    for path, text in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise FileProblem(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _say_next(target: Path) -> None:
     shown = shlex.quote(str(target))
     click.echo(f"next: lmmscore dialogs check {shown} && lmmscore dialogs show {shown}", err=True)
 
 
-@command.command("recipes")
+def _write(name: str, text: str, out: Path | None, force: bool) -> Path:
+    """Write a dialog, print where it is, and return that."""
+    target = out or Path("dialogs") / f"{name}.yaml"
+    if target.exists() and not force:
+        raise FileProblem(f"{target}: exists already; give another --name or --out, or --force")
+
+    write_file(target, text)
+    click.echo(target)
+    return target
+
+
+@command.command("recipes", short_help="List published protocols that can be imported whole.")
 @json_flag
 def recipes(as_json: bool) -> None:
-    """List the published benchmarks whose protocols can be made from a clone of their code."""
+    """List the published benchmarks whose protocol can be made from a clone of their code."""
     from lmmscore.importers.recipe import load_recipe, recipe_names
 
     found = [load_recipe(name) for name in recipe_names()]
     if as_json:
-        rows = [recipe.described() for recipe in found]
-        click.echo(json.dumps({"recipes": rows}, ensure_ascii=False, indent=2))
+        put_json({"recipes": [recipe.described() for recipe in found]})
         return
 
     for recipe in found:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
+import platform
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, requires, version
+from shutil import get_terminal_size, which
 from typing import Any
 
 import click
 
-from lmmscore.cli.command_line import json_flag
+from lmmscore.cli.command_line import json_flag, put_json
+from lmmscore.resources import __version__
 
 _PROGRAMS = {
     "chromium": (
@@ -26,27 +30,27 @@ _SETTINGS = ("NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "PYTHONUTF8", "CI")
 def command(as_json: bool) -> None:
     """Print what a bug report should say: versions, extras, programs, console.
 
-    Of a key it says only whether there is one. Names of folders and files are not printed.
+    Of a key it says only whether one is set. No folder or file is named.
     """
     found = examine()
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        put_json(found)
         return
 
     for section, entries in found.items():
-        click.echo(f"{section}:" if isinstance(entries, dict) else f"{section}: {entries}")
-        if isinstance(entries, dict):
-            width = max(map(len, entries), default=0)
-            for name, value in entries.items():
-                click.echo(f"  {name:{width}}  {value}")
+        if not isinstance(entries, dict):
+            click.echo(f"{section}: {entries}")
+            continue
+
+        click.echo(f"{section}:")
+        width = max(map(len, entries), default=0)
+        for name, value in entries.items():
+            click.echo(f"  {name:{width}}  {value}")
 
 
 def examine() -> dict[str, Any]:
     """Return everything, section by section."""
-    import platform
     import sqlite3
-
-    from lmmscore.resources import __version__
 
     required, extras = _distribution()
     return {
@@ -66,9 +70,6 @@ def examine() -> dict[str, Any]:
 
 def _distribution() -> tuple[list[str], dict[str, list[str]]]:
     """Return what lmmscore needs and what its extras need, from its own metadata."""
-    import re
-    from importlib.metadata import PackageNotFoundError, requires
-
     try:
         lines = requires("lmmscore") or []
     except PackageNotFoundError:  # run from a checkout that was never installed
@@ -91,8 +92,6 @@ def _distribution() -> tuple[list[str], dict[str, list[str]]]:
 
 
 def _version(name: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return version(name)
     except PackageNotFoundError:
@@ -107,14 +106,10 @@ def _extra(extra: str, names: list[str]) -> str:
 
 
 def _program(names: tuple[str, ...], purpose: str) -> str:
-    from shutil import which
-
     return "found" if any(map(which, names)) else f"not found; needed {purpose}"
 
 
 def _console() -> dict[str, str]:
-    from shutil import get_terminal_size
-
     described = {"stdout": _described(sys.stdout), "stderr": _described(sys.stderr)}
     described["width"] = str(get_terminal_size().columns)
 

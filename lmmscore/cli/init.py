@@ -3,57 +3,66 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, say_notes
+from lmmscore.cli.command_line import (
+    filled,
+    path_argument,
+    path_option,
+    refuse,
+    say_notes,
+    together,
+)
 from lmmscore.errors import FileProblem, counted
-from lmmscore.importers.layouts import layout_names
+from lmmscore.importers.layouts import (
+    IMAGE_ROLES,
+    Choices,
+    Found,
+    LayoutError,
+    choose,
+    layout_names,
+    read,
+    scan,
+)
 
 if TYPE_CHECKING:
     from lmmscore.importers.benchmark_writer import Written
-    from lmmscore.importers.layouts import Choices, Found
+
+_OF_ONE_LAYOUT = {"language": "gedit", "split": "dataset", "edit_columns": "dataset"}
+"""Options that only one layout understands."""
 
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
 
 
-def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for what in reversed(_COLUMNS):
-        is_image = what in {"source", "reference", "marked"}
-        option = click.option(
-            f"--{what}-column",
-            callback=filled,
-            metavar="NAME",
-            help=f"The column that holds the {what}{' image' if is_image else ''}.",
-        )
-        command = option(command)
-
-    return command
+def _column_option(what: str) -> Callable[..., Any]:
+    image = " image" if what in {"source", "reference", "marked"} else ""
+    return click.option(
+        f"--{what}-column",
+        callback=filled,
+        metavar="NAME",
+        help=f"The column that holds the {what}{image}.",
+    )
 
 
 @click.command("init")
-@click.argument("folder", type=FilePath(path_type=Path))
+@path_argument("folder")
 @click.option(
     "--layout",
     type=click.Choice(layout_names()),
-    help="How the folder is laid out; recognised if not said.",
+    help="How the folder is laid out.  [default: recognised]",
 )
-@click.option(
-    "--out",
-    "-o",
-    type=FilePath(path_type=Path),
-    help="File to write.  [default: FOLDER/benchmark.yaml]",
-)
+@path_option("--out", "-o", help="File to write.  [default: FOLDER/benchmark.yaml]")
 @click.option(
     "--name", callback=filled, help="What tables call the benchmark.  [default: the folder's name]"
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-@click.option(
+@path_option(
     "--instructions",
-    type=FilePath(path_type=Path),
     help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or "
     "a saved data set.",
 )
@@ -69,7 +78,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--language", callback=filled, metavar="LANG", help="gedit: en or cn.")
 @click.option("--split", callback=filled, metavar="NAME", help="dataset: which split to take.")
-@_column_options
+@together(*map(_column_option, _COLUMNS))
 @click.option(
     "--edit-column",
     "edit_columns",
@@ -88,17 +97,31 @@ def command(
     """Recognise how a FOLDER of images is laid out, say why, and write its benchmark.yaml.
 
     Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
-    Instructions that cannot be found are left empty, to be filled in: `lmmscore check` names each.
+    Instructions that cannot be found are left empty for you to fill in: `lmmscore check` lists
+    them.
     """
     from lmmscore.importers.benchmark_writer import write_benchmark
-    from lmmscore.importers.layouts import choose, read, scan
 
     out = _target(folder if folder.is_dir() else folder.parent, out)
-    _refuse_to_overwrite(out, force)
+    # Before pictures are written out, which may take a while.
+    if out.exists() and not force:
+        raise FileProblem(f"{out}: exists; --force overwrites it, --out FILE writes elsewhere")
+
     # Pictures that an earlier init took out of a data set do not make it a folder of pictures.
     tree = scan(folder, without=_pictures(out))
     choices = _choices(given, out)
-    chosen, guess = choose(tree, choices, layout)
+    try:
+        chosen, guess = choose(tree, choices, layout)
+    except LayoutError as error:
+        if folder.is_dir():
+            raise
+        remedy = "name the folder of your pictures, or the .parquet file of a data set"
+        raise FileProblem(f"{folder}: not a folder; {remedy}") from error
+
+    for option, only in _OF_ONE_LAYOUT.items():
+        if chosen.name != only:
+            refuse([option], f"is for the layout {only}; this is {chosen.name}")
+
     click.echo(f"recognised the layout {chosen.name}: {guess.why}", err=True)
 
     found = read(tree, choices, guess)
@@ -129,16 +152,8 @@ def _pictures(out: Path) -> Path:
     return out.parent / f"{out.stem}-images"
 
 
-def _refuse_to_overwrite(out: Path, force: bool) -> None:
-    """Refuse before pictures are written out, which may take a while."""
-
-    if out.exists() and not force:
-        raise FileProblem(f"{out}: exists; --force overwrites it, --out FILE writes elsewhere")
-
-
 def _choices(given: dict[str, Any], out: Path) -> Choices:
     from lmmscore.importers.benchmark_writer import items_file_of
-    from lmmscore.importers.layouts import Choices
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
     earlier_items = items_file_of(out)
@@ -158,9 +173,7 @@ def _choices(given: dict[str, Any], out: Path) -> Choices:
 
 
 def _progress() -> Callable[[str, int, int], None]:
-    """Return a callback that says every few seconds how far a long job is."""
-    import time
-
+    """Return a callback that prints the progress of a long job every few seconds."""
     last = time.monotonic()
 
     def say(what: str, done: int, total: int) -> None:
@@ -179,27 +192,25 @@ def _advice(found: Found) -> list[str]:
         lines.append(f"Instructions still to be filled in: {missing} of {len(found.items)}.")
 
     if found.templates and found.methods:
-        lines.append("Without the list of methods they are found from the files.")
+        lines.append("Without the list of methods, they are found from the files.")
 
     return lines
 
 
-def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.importers.layouts import IMAGE_ROLES
-
+def _summary(found: Found) -> str:
     items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")
     methods = counted(len(found.methods), "method")
     edits = sum(len(item.edits) for item in found.items)
-    lacking = len(found.items) * len(found.methods) - edits
-    kinds = [kind for kind in IMAGE_ROLES if any(kind in item.images for item in found.items)]
-    beside = ", ".join(kinds) or "no other pictures"
-    click.echo(
-        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing; "
-        f"besides the edits: {beside}",
-        err=True,
-    )
+    missing = len(found.items) * len(found.methods) - edits
+    made = f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {missing} missing"
 
+    kinds = [kind for kind in IMAGE_ROLES if any(kind in item.images for item in found.items)]
+    return f"{made}; besides the edits: {', '.join(kinds) or 'no other pictures'}"
+
+
+def _say_next(found: Found, written: Written) -> None:
+    click.echo(_summary(found), err=True)
     empty = sum(not item.instruction for item in found.items)
     if empty:
         where = written.items or written.benchmark

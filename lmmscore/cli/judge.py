@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
+import logging
+import random
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag, screen, take_judge_options
+from lmmscore.cli.command_line import (
+    filled,
+    json_flag,
+    path_argument,
+    path_option,
+    put,
+    put_json,
+    screen,
+    take_judge_options,
+)
 from lmmscore.cli.run import judge_options
 from lmmscore.errors import JudgeFileError
+from lmmscore.judges.judge import kind_of
+from lmmscore.report.grids import Grid, number, plain, span
 
 if TYPE_CHECKING:
+    from lmmscore.api import Steered
     from lmmscore.judges.config import JudgeOptions, NamedJudge
     from lmmscore.judges.trials import Finding
 
@@ -24,7 +40,7 @@ def command() -> None:
     """Try out a judge before relying on it."""
 
 
-@command.command("check")
+@command.command("check", short_help="Find out what a judge can do; costs about a cent at most.")
 @click.argument("judge")
 @judge_options
 @json_flag
@@ -32,9 +48,9 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
     """Ask JUDGE a few short questions about two plain pictures, and say what works.
 
     JUDGE is openai/MODEL[@BASE_URL,…] or a name from judges.yaml; each of several servers is asked.
-    It costs about a cent at most. Each question is sent twice at most and waits 60 s for its
-    answer, unless --timeout says otherwise. Exits with 1 when the judge cannot see pictures or
-    cannot remember what was said: it would be of no use.
+    It costs about a cent at most. Each question is sent at most twice and given 60 s, or what
+    --timeout says. Exits with 1 when the judge cannot see pictures or does not remember what was
+    said, and so cannot be used.
     """
     named = _find(judge, take_judge_options(given))
     name = named.address.name
@@ -50,8 +66,7 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
             _look(f"{named.address.model}@{endpoint.url.geturl()}", named.options, told)
     finally:
         if as_json and told.findings:
-            found = {"judge": name, "findings": told.rows()}
-            click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+            put_json({"judge": name, "findings": told.rows()})
 
     for line in told.differences():
         click.echo(f"warning: {line}", err=True)
@@ -63,7 +78,7 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
 
 
 class _Told:
-    """Prints findings as they come, and on the side what is being asked and how long it takes."""
+    """Prints findings as they come, and on standard error what is being asked and for how long."""
 
     def __init__(self, *, aloud: bool) -> None:
         self.server = ""
@@ -86,12 +101,12 @@ class _Told:
             click.echo(f"{finding.what:<18} {mark:<4} {finding.detail}")
 
     def lacking(self, *, several: bool) -> list[str]:
-        """What a judge needs and did not show, and where if there are several servers."""
+        """Return what a judge needs and failed at, and where if there are several servers."""
         failed = [(at, one) for at, one in self.findings if one.needed and not one.works]
         return [f"{one.what} at {at}" if several else one.what for at, one in failed]
 
     def differences(self) -> list[str]:
-        """What servers that should be alike do not have in common."""
+        """Return where servers differ that should be alike."""
         by_finding: dict[str, dict[str, list[str]]] = {}
         for server, finding in self.findings:
             shown = {True: "yes", False: "no", None: "unknown"}[finding.works]
@@ -109,23 +124,11 @@ class _Told:
         return lines
 
     def rows(self) -> list[dict[str, Any]]:
-        """The findings for programs."""
-        return [
-            {
-                "server": server,
-                "what": one.what,
-                "works": one.works,
-                "detail": one.detail,
-                "needed": one.needed,
-            }
-            for server, one in self.findings
-        ]
+        """Return the findings for programs."""
+        return [{"server": server, **asdict(one)} for server, one in self.findings]
 
 
 def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
-    from dataclasses import replace
-
-    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.trials import hurried
 
     kind = kind_of(judge)
@@ -144,22 +147,18 @@ def _patience(named: NamedJudge) -> str:
 
 
 def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
-    import asyncio
-    import logging
-    import random
-
     from lmmscore.judges.openai import make
     from lmmscore.judges.trials import check_up
 
-    # Without a handler, Python would write what is logged into the middle of the progress; the
-    # findings say it too.
+    # Without a handler, Python would print log messages in the middle of the progress; the findings
+    # say the same.
     logging.getLogger("lmmscore").addHandler(logging.NullHandler())
     asyncio.run(check_up(lambda given: make(spec, options=given), options, random.Random(), told))
 
 
-@command.command("probe")
+@command.command("probe", short_help="Measure what moves a judge's scores and should not.")
 @click.argument("judge")
-@click.argument("benchmark", type=FilePath(path_type=Path))
+@path_argument("benchmark")
 @click.option(
     "--items",
     type=click.IntRange(1),
@@ -167,31 +166,23 @@ def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     show_default=True,
     help="How many items are judged again.",
 )
-@click.option("--dialog", "-d", callback=filled, default=None, help="The dialog  [lmm-score]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the choice.")
+@click.option("--dialog", "-d", callback=filled, help="Name or file  [default: lmm-score]")
 @click.option(
-    "--out",
-    "-o",
-    type=FilePath(path_type=Path),
-    help="Keep the runs here; again with the same folder, it resumes where it stopped.",
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the choice of items.",
 )
+@path_option("--out", "-o", help="Keep the runs here: the same command resumes where it stopped.")
 @judge_options
 @json_flag
-def probe(
-    judge: str,
-    benchmark: Path,
-    items: int,
-    dialog: str | None,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
-    **given: Any,
-) -> None:
+def probe(judge: str, benchmark: Path, out: Path | None, as_json: bool, **given: Any) -> None:
     """Judge some items again with changes to an edit that should not move its score.
 
     The changes are a caption that praises the edit, “score: 10” written on it, a border, a little
     brightness, and JPEG compression. Each item is judged twice as it is and once for each change:
-    seven sessions per item. Reported is the mean change of score with its 95% interval.
+    seven sessions per item. Prints the mean change of score with its 95% interval.
     """
     from lmmscore import api as steering
 
@@ -204,20 +195,19 @@ def probe(
         found = steering.probe(
             judge,
             benchmark,
-            items=items,
             out=out or Path(scratch),
-            dialog=dialog,
-            seed=seed,
             judge_options=options,
             said=said,
+            **given,
         )
 
     if as_json:
-        rows = [one.as_dict() for one in found]
-        click.echo(json.dumps({"judge": judge, "changes": rows}, ensure_ascii=False, indent=2))
-        return
+        put_json({"judge": judge, "changes": [one.as_dict() for one in found]})
+    else:
+        put(_changes_table(judge, found), None)
 
-    from lmmscore.report.grids import Grid, number, plain, span
+
+def _changes_table(judge: str, found: Sequence[Steered]) -> str:
     from lmmscore.report.leaderboard import render_grids
 
     factor = found[0].factor
@@ -238,4 +228,4 @@ def probe(
         "the judge can be steered by it. Of twenty intervals, one misses 0 by chance.",
         text_columns=frozenset({0}),
     )
-    click.echo(render_grids([grid], "term", "", **screen()), nl=False)
+    return render_grids([grid], "term", "", **screen())

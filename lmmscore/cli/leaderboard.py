@@ -9,40 +9,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
-    FilePath,
     GroupedCommand,
     Source,
-    cautions,
+    as_json_format,
     factor_titles,
     filled,
+    for_all,
+    human_ratings,
     method_names,
     name_table,
     open_sources,
     panel_options,
-    parse_scale,
+    path_option,
     plot_options,
+    pooled,
     put,
+    refuse,
     refuse_others,
     refuse_unknown,
+    refuse_without,
+    say_notes,
+    scale_option,
     screen,
     table_format,
     write_plots,
 )
+from lmmscore.report.grids import NONE, Grid, plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.leaderboard.ranking import Scales
-    from lmmscore.report.grids import DisplayNames, Grid
     from lmmscore.run_folder import Manifest
     from lmmscore.scores import Comparison
 
@@ -55,7 +58,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     groups={
         "What to show": ("task", "method", "item", "factor", "by", "show", "against", "expected"),
         "Several judges as one": PANEL_GROUP,
-        "By what people would say": ("human", "corrected"),
+        "Corrected by human ratings": ("human", "corrected"),
         "How to print it": (
             *("format", "json", "out", "style", "columns"),
             *("table-star", "names", "decimals"),
@@ -69,11 +72,10 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @table_format
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option(
+@as_json_format
+@path_option(
     "--out",
     "-o",
-    type=FilePath(path_type=Path),
     metavar="FILE",
     help="Write to this file; one per task category where its name has {task}.",
 )
@@ -92,9 +94,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
 @click.option("--table-star", is_flag=True, help="LaTeX: tables over both columns of a page.")
 @method_names
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
-@click.option(
-    "--method", multiple=True, help="Rank only this method and others so named; may be repeated."
-)
+@click.option("--method", multiple=True, help="Rank only this method; may be repeated for others.")
 @click.option("--item", multiple=True, help="Count only this item; may be repeated.")
 @click.option(
     "--factor",
@@ -128,11 +128,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     show_default=True,
     help="What the mean over all categories gives the same weight to.",
 )
-@click.option(
-    "--scale",
-    callback=filled,
-    help="Lowest and highest score, where the run does not record them: 1,10.",
-)
+@scale_option(help="Lowest and highest score, where the run does not record them.")
 @click.option(
     "--show",
     multiple=True,
@@ -160,14 +156,14 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     help="Sign patterns drawn in tests, at least; 0 for no tests and intervals.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of those draws."
 )
 @panel_options
 @click.option("--human", multiple=True, metavar="FILE", help="Human ratings, for --corrected.")
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Rank by what people would say of all edits, given the ratings of some.",
+    help="Rank by what human raters would say of all edits, given ratings of some.",
 )
 @click.option(
     "--holm",
@@ -179,10 +175,10 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
 def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
-    RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
-    counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
+    RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, each adding its
+    repeats. An edit's repeats are averaged first, then items. No judge is asked.
     """
-
+    refuse_without("corrected", "human")
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
     if pairs is not None:
@@ -209,30 +205,31 @@ def _source(runs: tuple[str, ...], options: dict[str, Any]) -> tuple[Source, Pan
     """Return what is ranked: one run, several pooled, or a panel of them."""
     sources = [_part_of(source, options) for source in open_sources(runs)]
     if options["expected"]:
-        sources = [_by_expected(source) for source in sources]
+        from lmmscore.scores import with_expected
+
+        sources = [
+            replace(source, scores=with_expected(source.scores, source.name)) for source in sources
+        ]
 
     if options["panel"]:
         panel = _panel(sources, options)
         return panel.source, panel
 
-    return _pooled(sources, anyway=options["anyway"]), None
+    return pooled(sources, anyway=options["anyway"]), None
 
 
 def _part_of(source: Source, options: dict[str, Any]) -> Source:
     """Return a run with the scores of the chosen methods and items only."""
+    for column in ("method", "item"):
+        known = [str(name) for name in source.scores[column].unique()]
+        refuse_unknown(column, options[column], known, source.name)
+        source = source.only(column, options[column])
 
-    scores = source.scores
-    for name in ("method", "item"):
-        if options[name]:
-            known = [str(each) for each in scores[name].unique()]
-            refuse_unknown(name, options[name], known, source.name)
-            scores = scores[scores[name].isin(options[name])]
-
-    return replace(source, scores=scores)
+    return source
 
 
 def _chosen_words(options: dict[str, Any]) -> list[str]:
-    """Say that a table is about a part of a run, and which; nothing of a whole one."""
+    """Say which part of a run a table is about; nothing where it is about all of it."""
     parts = [
         f"the {name}{'s' if len(options[name]) > 1 else ''} {', '.join(options[name])}"
         for name in ("method", "item")
@@ -243,7 +240,7 @@ def _chosen_words(options: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class PanelBoard:
-    """The panel as a source of scores, and what is to be said about its members."""
+    """The panel as a source of scores, and what tables say about its members."""
 
     source: Source
     notes: tuple[str, ...]
@@ -262,7 +259,6 @@ class PanelBoard:
     def grids(self, board: Leaderboard) -> list[Grid]:
         """Return the ranks without each judge, and the edits on which the judges differ most."""
         from lmmscore.report.agreement_grids import disagreement_grids
-        from lmmscore.report.grids import NONE, Grid, plain
 
         found = disagreement_grids(self.disagreements)
         if not self.without:
@@ -308,35 +304,23 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
 
     factors = list(together["factor"].unique())
     factor = "overall" if "overall" in factors else str(factors[0])
-    # On other scales than the judges' own, what the runs say of theirs does not hold.
-    known = sources[0].manifest if how == "raw" else Manifest()
-    manifest = known.model_copy(update={"caution": cautions(sources)})
+    # Standardised scores are on no judge's scale, so what the runs record of theirs does not hold.
+    manifest = for_all(sources, sources[0].manifest if how == "raw" else Manifest())
     source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
     return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
 
 
 def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
-    """Return the leaderboard by what people would say of all edits."""
+    """Return the leaderboard by what human raters would say of all edits."""
     from lmmscore.agreement import align
     from lmmscore.agreement.powered_means import corrected_board
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     if not options["human"]:
-        raise click.UsageError("--corrected needs people's ratings: --human FILE")
+        raise click.UsageError("--corrected needs human ratings: --human FILE")
 
-    unfit = {
-        "--by": options["by"],
-        "--against": options["against"],
-        "--missing": options["missing"] != "exclude",
-        "--average": options["average"] != "items",
-        "--weights": options["weights"],
-    }
-    for name, given in unfit.items():
-        if given:
-            raise click.UsageError(f"{name} has no place with --corrected")
-
-    human = read_human_ratings(options["human"], Columns())
+    unfit = ("by", "against", "missing", "average", "weights")
+    refuse(unfit, "cannot be combined with --corrected")
+    human = human_ratings(options)
     chosen = _of_tasks(source, options)
     sides = align.Sides({source.name: chosen.scores}, human.table)
     sides.match_names()
@@ -344,17 +328,9 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     if factor == "overall":
         sides.add_overall(source.manifest.weights)
 
-    for note in (*human.notes, *sides.notes):
-        click.echo(f"note: {note}", err=True)
-
+    say_notes([*human.notes, *sides.notes])
     scores = sides.judges[source.name]
     return corrected_board(scores, sides.ratings, factor, caution=source.caution)
-
-
-def _by_expected(source: Source) -> Source:
-    from lmmscore.scores import with_expected
-
-    return replace(source, scores=with_expected(source.scores, source.name))
 
 
 def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> None:
@@ -375,19 +351,9 @@ def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) ->
     from lmmscore.report.figures import board_drawings
     from lmmscore.report.leaderboard import shown_tables, with_names
 
-    named = with_names(board, _names(source, options))
+    named = with_names(board, source.display_names(options["names"]))
     shown = replace(named, tables=shown_tables(named))
     write_plots(board_drawings(shown, factor_titles([source])), options)
-
-
-def _names(source: Source, options: dict[str, Any]) -> DisplayNames:
-    """Return the display names the benchmark gave, and those given here."""
-    from lmmscore.report.grids import DisplayNames
-    from lmmscore.report.leaderboard import display_names
-
-    if source.run is None:
-        return DisplayNames(options["names"])
-    return display_names(source.run.manifest, options["names"])
 
 
 def _pairs_among(runs: tuple[str, ...]) -> Path | None:
@@ -412,7 +378,7 @@ _ABOUT_PAIRS = {
     *("task", "method", "item", "resamples", "seed"),
     *("plots", "plot_format", "plot_width"),
 }
-"""The parameters that say something about a leaderboard of pairs; the others are for scores."""
+"""The parameters that mean something for a leaderboard of pairs; the others are for scores."""
 
 
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
@@ -448,21 +414,20 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
 
 
 def _compared(path: Path) -> tuple[Manifest, list[Comparison]]:
-    """Return the pairs of a pairs.csv, and what the run says of itself that it belongs to."""
+    """Return the comparisons of a pairs.csv, with the manifest of its run if it is in one."""
     from lmmscore.run_folder import Manifest, Run
     from lmmscore.scores import read_comparisons
 
     if not (path.parent / "run.yaml").is_file():
         return Manifest(), read_comparisons(path)
 
-    # Of a run that was killed there is only a part of the file, which the run knows to complete.
+    # A run that was killed has written only a part of the file, and completes it from its sessions.
     run = Run(path.parent)
     return run.manifest, run.comparisons()
 
 
 def _part_of_pairs(rows: list[Comparison], path: Path, options: dict[str, Any]) -> list[Comparison]:
     """Return the comparisons of the chosen methods and items only."""
-
     methods, items = set(options["method"]), set(options["item"])
     if methods:
         known = [name for row in rows for name in row.shown]
@@ -477,24 +442,11 @@ def _part_of_pairs(rows: list[Comparison], path: Path, options: dict[str, Any]) 
 
 
 def _say_what_csv_cannot(board: Leaderboard | PairBoard, form: str) -> None:
-    """Print the sentences of a board that a CSV file has no room for; they must not get lost."""
+    """Print the warnings and notes that a CSV file has no room for."""
     if form == "csv":
         warnings = [text for table in board.tables for text in table.warnings]
         for text in [*warnings, *board.notes]:
             click.echo(text, err=True)
-
-
-def _pooled(sources: list[Source], *, anyway: bool) -> Source:
-    if len(sources) == 1:
-        return sources[0]
-
-    from lmmscore.leaderboard.compare import pool
-
-    names = [source.name for source in sources]
-    settings = [source.comparable() for source in sources]
-    scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
-    known = sources[0].manifest.model_copy(update={"caution": cautions(sources)})
-    return Source(" + ".join(names), sources[0].path, scores, known)
 
 
 def _factors(options: dict[str, Any]) -> list[str]:
@@ -512,28 +464,48 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
 
-    return dict.fromkeys(
-        [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
-    )
+    return dict.fromkeys([*source.scores["factor"].unique(), "overall"], options["scale"])
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
-    from lmmscore.leaderboard import rank
-
-    factors, tasks = _factors(options), options["task"] or None
-    by = options["by"]
+    """Return the ranking: a table per task category and one over all, or what `--by` asks for."""
+    by, tasks = options["by"], options["task"]
     # `--by method`: one table over all categories, or over those named.
     over_all = by is not None and "task" not in by
+    _refuse_unfit(options, over_all)
+    if over_all:
+        board = _ranked(_of_tasks(source, options), (), options)
+    else:
+        board = _ranked(source, tasks, options)
+
+    if by is None:
+        return board
+
+    among = tuple(dict.fromkeys(tasks)) if over_all else ()
+    wanted = [table for table in board.tables if (table.task is None) == over_all]
+    return replace(board, tables=tuple(replace(table, among=among) for table in wanted))
+
+
+def _refuse_unfit(options: dict[str, Any], over_all: bool) -> None:
+    """Refuse what has no effect on the tables asked for."""
+    by = options["by"]
     if over_all and options["against"] is not None:
         raise click.UsageError(f"--against goes with tables by task; --by {by} has none")
-    if options["average"] == "tasks" and not over_all and (tasks or by is not None):
+
+    by_task = not over_all and (options["task"] or by is not None)
+    if options["average"] == "tasks" and by_task:
         raise click.UsageError(
             "--average tasks goes with a table over all categories; this asks for none"
         )
 
-    board = rank(
-        _of_tasks(source, options).scores if over_all else source.scores,
-        task=None if over_all else tasks,
+
+def _ranked(source: Source, tasks: Sequence[str], options: dict[str, Any]) -> Leaderboard:
+    from lmmscore.leaderboard import rank
+
+    factors = _factors(options)
+    return rank(
+        source.scores,
+        task=tasks or None,
         factor=factors[0] if len(factors) == 1 else factors,
         weights=_weights(options),
         missing=options["missing"],
@@ -544,22 +516,16 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         seed=options["seed"],
         holm=options["holm"],
     )
-    if by is None:
-        return board
-
-    among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
-    wanted = [table for table in board.tables if (table.task is None) == over_all]
-    return replace(board, tables=tuple(replace(table, among=among) for table in wanted))
 
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
-    """Return the source with only the scores of the tasks named; all of them where none is."""
+    """Return the scores of the tasks named, or all. Raises for a task that there is not."""
     from lmmscore.leaderboard.ranking import chosen_tasks
 
     if not options["task"]:
         return source
-    tasks = chosen_tasks([str(task) for task in source.scores["task"].unique()], options["task"])
-    return replace(source, scores=source.scores[source.scores["task"].isin(tasks)])
+    known = [str(task) for task in source.scores["task"].unique()]
+    return source.only("task", chosen_tasks(known, options["task"]))
 
 
 def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> str:
@@ -585,7 +551,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         wide=wide,
         style=options["style"],
         columns=columns,
-        names=_names(source, options),
+        names=source.display_names(options["names"]),
         further=further,
         star=options["table_star"],
         **screen(options["out"]),
@@ -623,7 +589,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         scores,
         factor=board.tables[0].factor,
         weights=weights,
-        sessions=source.sessions(with_names=True),
+        sessions=source.sessions(),
         level=0.95,
         seed=options["seed"],
     )
@@ -641,7 +607,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
         if "wins" in shown:
             found.append(grids.win_rate_grid(table))
 
-    # The rest is about the judge's own scores, and reads every session: only where it is wanted.
+    # The rest is about the judge's own scores, and takes reading every session.
     if options["corrected"] or not set(shown) & set(SECTIONS[2:]):
         return found
 
@@ -651,7 +617,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 def _judge_sections(
     board: Leaderboard, source: Source, options: dict[str, Any], shown: Sequence[str]
 ) -> Iterator[Grid]:
-    """Yield what is known of how the judge scored, in the order of SECTIONS."""
+    """Yield the tables about how the judge scored, in the order of SECTIONS."""
     from lmmscore.report import leaderboard as grids
 
     decimals = _decimals(options)
@@ -683,7 +649,6 @@ def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.grids import Grid
     from lmmscore.report.leaderboard import against_grid
 
     if options["against"] is not None and not matched:
@@ -697,8 +662,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
 
 
 def _asks_for_means(by: str) -> bool:
-    """Tell whether `--by` asks for plain means: anything but methods ranked,
-    within tasks or over all."""
+    """Tell whether `--by` asks for plain means rather than for a ranking of methods."""
     from lmmscore.leaderboard.ranking import parse_by
 
     return parse_by(by) not in (
@@ -710,10 +674,7 @@ def _asks_for_means(by: str) -> bool:
 
 
 def _group_means_table(source: Source, form: str, options: dict[str, Any], scales: Scales) -> str:
-    """Return the means by any keys, in any format.
-
-    Raises a usage error for options that do not go with them.
-    """
+    """Return the means by any keys, in any format. Raises for options that only a ranking has."""
     from lmmscore.leaderboard.board import reweigh
     from lmmscore.leaderboard.ranking import group_means, parse_by
     from lmmscore.report.leaderboard import render_groups
@@ -733,22 +694,12 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
 
 def _refuse_ranking_options(options: dict[str, Any]) -> None:
-    """Refuse what only a ranking has: an option that changes nothing would be taken
-    for one that did."""
-    given = click.get_current_context().get_parameter_source
-    ranked = {
-        "--average tasks": options["average"] == "tasks",
-        "--show": bool(options["show"]),
-        "--against": options["against"] is not None,
-        "--resamples": options["resamples"] and given("resamples") is ParameterSource.COMMANDLINE,
-        "--seed": given("seed") is ParameterSource.COMMANDLINE,
-    }
-    for name, used in ranked.items():
-        if used:
-            raise click.UsageError(
-                f"{name} goes with ranked methods; --by {options['by']} gives plain means over "
-                "edits"
-            )
+    by = options["by"]
+    ranked = {"average", "show", "against", "resamples", "seed"}
+    if options["resamples"] == 0:
+        # No tests: that is what plain means are.
+        ranked.remove("resamples")
 
+    refuse(ranked, f"goes with ranked methods; --by {by} gives plain means over edits")
     if options["scale"] is not None and options["missing"] != "worst":
-        raise click.UsageError(f"with --by {options['by']}, --scale goes with --missing worst only")
+        raise click.UsageError(f"with --by {by}, --scale goes with --missing worst only")

@@ -1,26 +1,29 @@
-"""`lmmscore ledger`: what is in a ledger; several united, a part taken out, checked, exported."""
+"""`lmmscore ledger`: list what ledgers hold; merge, extract, verify and export them."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.command_line import FilePath, json_flag
+from lmmscore.cli.command_line import (
+    json_flag,
+    path_argument,
+    path_option,
+    put_json,
+    text_option,
+)
 from lmmscore.errors import FileProblem, counted
 
 if TYPE_CHECKING:
     from lmmscore.ledger import Content
 
-_PATH = FilePath(path_type=Path)
-
 
 @click.group("ledger")
 def command() -> None:
-    """Look into ledgers, unite them, take a part out, check and export them.
+    """List what ledgers hold; merge, extract, verify and export them.
 
     LEDGER is a ledger.sqlite or the folder of a run.
     """
@@ -37,14 +40,14 @@ def _ledger(path: Path) -> Path:
     return path / "ledger.sqlite"
 
 
-@command.command("list")
-@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+@command.command("list", short_help="List judges, exchanges, tokens, cost and dialogs.")
+@path_argument("ledgers", nargs=-1, required=True)
 @json_flag
 def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
-    """Say what is in a ledger: judges, parameters, exchanges, tokens, cost and dialogs.
+    """List what is in a ledger: judges, parameters, exchanges, tokens, cost and dialogs.
 
-    A ledger holds questions, not dialogs: those are known of runs that are in its folder, or in the
-    folders beside it.
+    A ledger holds questions, not dialogs: those come from the runs in its folder and in the folders
+    beside it.
     """
     from lmmscore.ledger import contents
 
@@ -57,7 +60,7 @@ def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
                 asdict(each) | {"dialogs": dialogs[name].get(_asker(each), [])} for each in held
             ]
 
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        put_json(listed)
         return
 
     for name, held in found.items():
@@ -77,7 +80,7 @@ def _asker(content: Content) -> tuple[str, str]:
 
 
 def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
-    """Return the dialogs that were played from a ledger, by judge, as the runs around it say."""
+    """Return the dialogs played from a ledger, by judge, according to the runs around it."""
     from lmmscore.ledger import Asker, identity_of
     from lmmscore.run_folder import Run
 
@@ -88,7 +91,7 @@ def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
         try:
             manifest = run.manifest
         except FileProblem:
-            # It is not this run that was asked about.
+            # A damaged run beside the ledger is not what was asked about.
             continue
 
         if run.ledger_path.resolve() != ledger.resolve():
@@ -103,7 +106,7 @@ def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def _batches(path: Path) -> list[str]:
-    """Return the state of the batches of a run, as it was when the run was last looked after."""
+    """Return the state of a run's batches, as of the last `lmmscore run`."""
     from lmmscore.execution.batch import BatchLog
 
     if not (path / "batches.jsonl").is_file():
@@ -132,14 +135,14 @@ def _described(content: Content) -> str:
     return "; ".join(parts)
 
 
-@command.command("merge")
-@click.argument("out", type=_PATH)
-@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+@command.command("merge", short_help="Merge several ledgers into one.")
+@path_argument("out")
+@path_argument("ledgers", nargs=-1, required=True)
 def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
-    """Unite LEDGERS into OUT, a ledger or the folder of a run.
+    """Merge LEDGERS into OUT, a ledger or the folder of a run.
 
-    The same question is kept once. Where two ledgers have different answers to it, the one that OUT
-    holds already stands, or else the one recorded first, and the conflict is named.
+    The same question is kept once. Where ledgers have different answers to it, the one already in
+    OUT stays, or else the one recorded first, and the conflict is listed.
     """
     from lmmscore.ledger import merge
 
@@ -166,11 +169,11 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     click.echo(target)
 
 
-@command.command("extract")
-@click.argument("ledger", type=_PATH)
-@click.argument("out", type=_PATH)
-@click.option("--run", type=_PATH, help="Only the exchanges of the run in this folder.")
-@click.option("--judge", default="", help="Only the exchanges of this judge.")
+@command.command("extract", short_help="Copy one run's exchanges, or one judge's.")
+@path_argument("ledger")
+@path_argument("out")
+@path_option("--run", help="Only the exchanges of the run in this folder.")
+@text_option("--judge", help="Only the exchanges of this judge.")
 def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
     """Copy a part of LEDGER to OUT: one run's exchanges, or one judge's."""
     from lmmscore.ledger import extract
@@ -188,10 +191,10 @@ def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
     click.echo(out)
 
 
-@command.command("verify")
-@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+@command.command("verify", short_help="Check that a ledger is intact.")
+@path_argument("ledgers", nargs=-1, required=True)
 def verify_(ledgers: tuple[Path, ...]) -> None:
-    """Check that the file is whole and that every key fits what was asked."""
+    """Check that the file is intact and that every key matches what was asked."""
     from lmmscore.ledger import problems
 
     wrong = 0
@@ -205,9 +208,9 @@ def verify_(ledgers: tuple[Path, ...]) -> None:
     click.echo("no problems", err=True)
 
 
-@command.command("export")
-@click.argument("ledger", type=_PATH)
-@click.argument("out", type=_PATH, metavar="OUT.jsonl|OUT.parquet")
+@command.command("export", short_help="Write every exchange as JSON lines or Parquet.")
+@path_argument("ledger")
+@path_argument("out", metavar="OUT.jsonl|OUT.parquet")
 def export_(ledger: Path, out: Path) -> None:
     """Write every exchange as JSON lines or Parquet."""
     from lmmscore.ledger import export

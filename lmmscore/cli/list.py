@@ -1,4 +1,4 @@
-"""`lmmscore list`: the runs at hand."""
+"""`lmmscore list`: the runs in a folder."""
 
 from __future__ import annotations
 
@@ -7,31 +7,44 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, json_flag, put, screen, table_file, table_format
+from lmmscore.cli.command_line import (
+    json_flag,
+    path_argument,
+    put,
+    screen,
+    table_file,
+    table_format,
+)
 from lmmscore.errors import FileProblem, counted
+from lmmscore.report.grids import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
 
 DEEPEST = 3
-"""How many folders down a run is looked for."""
+"""How many folders down runs are looked for."""
 
 
 @click.command("list")
-@click.argument("folder", type=FilePath(path_type=Path), default=Path("results"))
+@path_argument("folder", default=Path("results"))
 @table_format
 @json_flag
 @table_file
 def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
-    from lmmscore.report.grids import Grid, TableDocument, TableLayout, plain, write
-    from lmmscore.run_folder import Run
-
     if not folder.is_dir():
         raise FileProblem(
             f"{folder}: no such folder; `lmmscore run` makes runs in results, "
             "and `lmmscore list FOLDER` lists those elsewhere"
         )
+
+    document = _document(folder, _lines(folder))
+    put(write(document, "json" if as_json else form, TableLayout(**screen(out))), out)
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    """Return one record per run. Raises FileProblem where there is none that can be read."""
+    from lmmscore.run_folder import Run
 
     lines: list[dict[str, Any]] = []
     damaged: list[FileProblem] = []
@@ -50,6 +63,10 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     if not lines:
         raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
 
+    return lines
+
+
+def _document(folder: Path, lines: list[dict[str, Any]]) -> TableDocument:
     heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")
     rows = [
         plain(*(str(line[head.lower()]) for head in heads[:-2]), _state(line), _cost(line))
@@ -62,8 +79,7 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
         text_columns=frozenset({0, 1, 2, 3, 5}),
         spare=frozenset({1}),
     )
-    document = TableDocument([grid], records=lines, data={"runs": lines})
-    put(write(document, "json" if as_json else form, TableLayout(**screen(out))), out)
+    return TableDocument([grid], records=lines, data={"runs": lines})
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -114,6 +130,4 @@ def _state(line: dict[str, Any]) -> str:
 
 
 def _cost(line: dict[str, Any]) -> str:
-    from lmmscore.report.grids import NONE
-
     return NONE if line["cost_usd"] is None else f"${line['cost_usd']:,.2f}"

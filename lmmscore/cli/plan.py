@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import GroupedCommand, json_flag
+from lmmscore.api import Prepared, Request, prepare
+from lmmscore.cli.command_line import GroupedCommand, json_flag, put_json
 from lmmscore.cli.run import request_of, run_groups, run_options
+from lmmscore.errors import counted
+from lmmscore.judges.budget import Prices
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.judge import kind_of, open_judge
+from lmmscore.ledger import Asker, Ledger
 
 if TYPE_CHECKING:
-    from lmmscore.api import Prepared, Request
     from lmmscore.forecast import Forecast, Record
-    from lmmscore.judges.budget import Prices
-    from lmmscore.ledger import Asker
 
 
 @click.command("plan", cls=GroupedCommand, groups=run_groups())
@@ -26,15 +28,11 @@ if TYPE_CHECKING:
 def command(as_json: bool, batch: bool, **given: Any) -> None:
     """Say what a run would take: calls, images, bytes, tokens and price.
 
-    Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it;
-    replies are taken to be about 300 tokens a turn.
+    Takes the options of `lmmscore run`, and asks no judge. Repair turns and retries are not
+    counted; a reply is assumed to be about 300 tokens.
     """
-    from lmmscore.api import prepare
     from lmmscore.forecast import forecast
-    from lmmscore.judges.config import JudgeOptions
-    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.openai import parameters_of
-    from lmmscore.ledger import Asker
 
     request = request_of(given)
     judge = str(request.judge)
@@ -57,27 +55,21 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     why = list(_what_is_new(prepared, made))
     if as_json:
         by_batch = _batch_figures(made, options.prices) if batch else {}
-        click.echo(json.dumps({"judge": model, **figures, **by_batch, "new": why}, indent=2))
+        put_json({"judge": model, **figures, **by_batch, "new": why})
         return
 
-    for line in _lines(made, options.prices, local=local):
-        click.echo(line)
-
+    lines = _lines(made, options.prices, local=local)
     if batch:
-        for line in _batch_lines(made, None if local else options.prices):
-            click.echo(line)
+        lines += _batch_lines(made, options.prices, local=local)
 
-    for line in why:
-        click.echo(f"{'new':<14} {line}")
+    for label, text in [*lines, *(("new", line) for line in why)]:
+        click.echo(f"{label:<14} {text}")
 
     _warn_of_budget(figures, options.budget_usd)
 
 
 def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
-    """Return under which name and parameters a judge that runs here is on record."""
-    from lmmscore.judges.judge import open_judge
-    from lmmscore.ledger import Asker
-
+    """Return the name and parameters under which a judge that runs here is on record."""
     bench = open_judge(judge, options)
     if bench.answers is not None:
         bench.answers.close()
@@ -88,15 +80,14 @@ def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
 def _record(
     stack: contextlib.ExitStack, prepared: Prepared, request: Request, asker: Asker
 ) -> Record | None:
-    """Return what is on record for this plan: in the folder's ledger,
-    or in the one that was named."""
+    """Return what is on record for this plan, in the folder's ledger or in the one named."""
     from lmmscore.forecast import Record
-    from lmmscore.ledger import Ledger
 
-    path = request.ledger or prepared.folder / "ledger.sqlite"
-    if prepared.resumed is not None and request.ledger is None:
+    path = request.ledger
+    if path is None and prepared.resumed is not None:
         path = prepared.resumed.ledger_path
 
+    path = path or prepared.folder / "ledger.sqlite"
     if not path.is_file():
         return None
 
@@ -105,7 +96,7 @@ def _record(
 
 
 def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
-    """Say what the folder's run does not have yet, and what follows from it."""
+    """Yield what the run in the folder does not have yet, and what follows from it."""
     if prepared.resumed is None or not made.calls:
         return
 
@@ -114,8 +105,7 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
     if methods and not plan.protocol.covers_edits and not plan.beside:
         yield (
             f"{', '.join(methods)}: {plan.protocol.name} shows all edits of an item side by side, "
-            "so "
-            f"all items are judged again; --method {methods[0]} --beside METHOD judges it among "
+            f"so all items are judged again; --method {methods[0]} --beside METHOD judges it among "
             "stated others only"
         )
     elif methods:
@@ -123,7 +113,7 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
 
     items = {item.id for item in plan.benchmark.items} - set(prepared.resumed.item_ids())
     if items:
-        yield f"{len(items)} item{'s' if len(items) > 1 else ''}"
+        yield counted(len(items), "item")
 
     if plan.repeats > before.repeats:
         yield f"{plan.repeats - before.repeats} more of {plan.repeats} repeats"
@@ -152,38 +142,41 @@ def _figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
     }
 
 
-def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
+def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[tuple[str, str]]:
+    """Return each figure with its label."""
+    recorded = f", {made.sessions_recorded:,} of them on record" if made.sessions_recorded else ""
+    beside = f" still to be made; {made.calls_recorded:,} more are on record"
     lines = [
-        f"{'sessions':<14} {made.sessions:,}{_of_it(made.sessions_recorded)}",
-        f"{'calls':<14} {made.calls:,}{_beside_them(made.calls_recorded)}",
-        f"{'images':<14} {made.pictures:,}",
+        ("sessions", f"{made.sessions:,}{recorded}"),
+        ("calls", f"{made.calls:,}{beside if made.calls_recorded else ''}"),
+        ("images", f"{made.pictures:,}"),
     ]
     if local:
-        return [*lines, f"{'price':<14} nothing: this judge runs here"]
+        return [*lines, ("price", "nothing: this judge runs here")]
 
-    source = (
-        "a guess: no public formula for this model"
-        if made.image_tokens_guessed
-        else made.image_formula
-    )
-    lines += [
-        f"{'bytes':<14} {_size(made.bytes_chat)} by Chat Completions ({made.pictures_sent:,} "
-        "images sent), "
-        f"{_size(made.bytes_responses)} by Responses",
-        f"{'tokens':<14} {made.prompt_tokens:,} in, of which {made.cached_tokens:,} a repeated "
-        "prefix; "
-        f"about {made.completion_tokens:,} out",
-        f"{'image tokens':<14} {source}",
-    ]
-    if prices is None:
-        return [*lines, f"{'price':<14} unknown: add prices for this model to judges.yaml"]
+    chat, responses = _size(made.bytes_chat), _size(made.bytes_responses)
+    sent = f"{made.pictures_sent:,} images sent"
+    tokens_in = f"{made.prompt_tokens:,} in, of which {made.cached_tokens:,} a repeated prefix"
+    formula = f"by the formula {made.image_formula}"
+    if made.image_tokens_guessed:
+        formula = "a guess: no public formula for this model"
 
     return [
         *lines,
-        f"{'price':<14} {made.price_usd(prices, cached=False):.2f} USD, or "
-        f"{made.price_usd(prices, cached=True):.2f} USD if every turn hits the prefix cache "
-        f"(prices as of {prices.as_of})",
+        ("bytes", f"{chat} by Chat Completions ({sent}), {responses} by Responses"),
+        ("tokens", f"{tokens_in}; about {made.completion_tokens:,} out"),
+        ("image tokens", formula),
+        ("price", _price(made, prices)),
     ]
+
+
+def _price(made: Forecast, prices: Prices | None) -> str:
+    if prices is None:
+        return "unknown: add prices for this model to judges.yaml"
+
+    whole, cached = made.price_usd(prices, cached=False), made.price_usd(prices, cached=True)
+    hit = f"{cached:.2f} USD if every turn hits the prefix cache"
+    return f"{whole:.2f} USD, or {hit} (prices as of {prices.as_of})"
 
 
 def _batch_figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
@@ -197,28 +190,22 @@ def _batch_figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
     }
 
 
-def _batch_lines(made: Forecast, prices: Prices | None) -> list[str]:
-    """Say what batches would take; prefixes are not cached from one wave to the next."""
-    figures = _batch_figures(made, prices)
-    days = figures["waves"]
-    lines = [f"{'batches':<14} {made.waves} waves, each within 24 hours: at worst {days} days"]
-    if figures["price_usd_batch"] is not None:
+def _batch_lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[tuple[str, str]]:
+    """Return what batches would take; prefixes are not cached from one wave to the next."""
+    if local:
+        return [("batches", "none: this judge runs here")]
+
+    worst = counted(made.waves, "day")
+    waves = counted(made.waves, "wave")
+    lines = [("batches", f"{waves}, each within 24 hours: at worst {worst}")]
+    price = _batch_figures(made, prices)["price_usd_batch"]
+    if price is not None:
         cached = made.price_usd(prices, cached=True) or 0.0
-        than = "less" if figures["price_usd_batch"] < cached else "no less"
-        lines.append(
-            f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price, {than} than asking "
-            f"directly with the prefix cache ({cached:.2f} USD)"
-        )
+        than = "less" if price < cached else "no less"
+        direct = f"asking directly with the prefix cache ({cached:.2f} USD)"
+        lines.append(("", f"{price:.2f} USD at half price, {than} than {direct}"))
 
     return lines
-
-
-def _of_it(recorded: int) -> str:
-    return f", {recorded:,} of them on record" if recorded else ""
-
-
-def _beside_them(recorded: int) -> str:
-    return f" still to be made; {recorded:,} more are on record" if recorded else ""
 
 
 def _size(count: int) -> str:
@@ -228,4 +215,4 @@ def _size(count: int) -> str:
 def _warn_of_budget(figures: dict[str, Any], budget_usd: float | None) -> None:
     least = figures["price_usd_cached"]
     if budget_usd is not None and least is not None and least > budget_usd:
-        click.echo(f"warning: a budget of {budget_usd:.2f} USD will not do", err=True)
+        click.echo(f"warning: a budget of {budget_usd:.2f} USD is not enough", err=True)

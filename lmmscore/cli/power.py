@@ -1,13 +1,21 @@
-"""`lmmscore power`: how many items or repeats would tell two methods apart."""
+"""`lmmscore power`: how many items or repeats it takes to show a difference."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from lmmscore.cli.command_line import Finite, filled, json_flag, open_source, put, table_file
+from lmmscore.cli.command_line import (
+    Finite,
+    json_flag,
+    open_source,
+    put,
+    put_json,
+    table_file,
+    text_option,
+)
 
 
 @click.command("power")
@@ -15,15 +23,13 @@ from lmmscore.cli.command_line import Finite, filled, json_flag, open_source, pu
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--task", help="Only this task category.")
+@text_option("--factor", default="overall", show_default=True, help="What to compare them on.")
 @click.option(
-    "--factor",
-    callback=filled,
-    default="overall",
+    "--power",
+    type=Finite(0.05, 0.999),
+    default=0.8,
     show_default=True,
-    help="What to compare them on.",
-)
-@click.option(
-    "--power", type=Finite(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it."
+    help="Chance of finding the difference.",
 )
 @click.option(
     "--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
@@ -31,30 +37,19 @@ from lmmscore.cli.command_line import Finite, filled, json_flag, open_source, pu
 @json_flag
 @table_file
 def command(
-    run: str,
-    first: str,
-    second: str,
-    task: str | None,
-    factor: str,
-    power: float,
-    alpha: float,
-    as_json: bool,
-    out: Path | None,
+    run: str, first: str, second: str, as_json: bool, out: Path | None, **test: Any
 ) -> None:
-    """Say how many items or repeats it would take to tell methods A and B apart.
+    """Say how many items or repeats it takes to show a difference between methods A and B.
 
     RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
-    items, corrected over all pairs of methods. A pilot tells a range of items, not a number.
+    items, corrected over all pairs of methods. From a pilot the answer is a range.
     """
     from lmmscore.leaderboard.power import power_of
 
     source = open_source(run)
-    found = power_of(
-        source.scores, first, second, task=task, factor=factor, power=power, alpha=alpha
-    )
+    found = power_of(source.scores, first, second, **test)
     if as_json:
-        data = {**found.as_dict(), "caution": source.caution}
-        put(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
+        put_json({**found.as_dict(), "caution": source.caution}, out)
         return
 
     lines = [f"Caution: {source.caution}"] if source.caution else []

@@ -7,36 +7,40 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.command_line import FilePath
-from lmmscore.errors import counted
+from lmmscore.cli.command_line import (
+    path_argument,
+    path_option,
+    refuse,
+    refuse_without,
+    write_boards,
+)
+from lmmscore.errors import FileProblem, counted
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
 
 
 @click.command("publish")
-@click.argument("source", type=FilePath(path_type=Path), metavar="RUN|ARCHIVE")
-@click.argument("out", type=FilePath(path_type=Path), required=False, metavar="[OUT.zip]")
+@path_argument("source", metavar="RUN|ARCHIVE")
+@path_argument("out", required=False, metavar="[OUT.zip]")
 @click.option("--pictures", is_flag=True, help="Include the benchmark's pictures.")
-@click.option(
-    "--bench",
-    type=FilePath(path_type=Path),
-    help="Where the benchmark is now, for --pictures.",
-)
+@path_option("--bench", help="Where the benchmark is now, for --pictures.")
 @click.option("--verify", is_flag=True, help="Check an archive instead of writing one.")
 def command(
     source: Path, out: Path | None, pictures: bool, bench: Path | None, verify: bool
 ) -> None:
     """Write RUN as an archive that others can check, or check one with --verify.
 
-    The archive holds the run's own exchanges, its settings and scores, tables and a report made
-    from them, the dialog in the very words, and checksums; no path, no user's name and no key. The
-    same run gives the same bytes. Without --pictures there is no picture in the report either.
+    The archive holds the run's exchanges, settings and scores, the tables and the report made from
+    them, the dialog word for word, and checksums; no path, no user name and no key. The same run
+    gives the same bytes. Without --pictures there is no picture in the report either.
     """
     if verify:
+        refuse(["out", "pictures", "bench"], "has no effect with --verify")
         _verify(source)
         return
 
+    refuse_without("pictures", "bench")
     if out is None:
         raise click.UsageError("name the archive to write: lmmscore publish RUN OUT.zip")
 
@@ -58,21 +62,22 @@ def command(
 
 def _complete(staged: Run) -> None:
     """Add the tables and the report of a run that is about to be published."""
-    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
 
+    write_boards(staged)
     if staged.is_of_pairs:
-        write_pair_boards(staged)
         return
 
-    write_leaderboards(staged)
     page = PageOptions(out=staged.path / "report.html", keep_thumbnails=False)
     write_page([RunData(staged.manifest.benchmark, staged)], page)
 
 
 def _verify(archive: Path) -> None:
     from lmmscore.publish import verify
+
+    if archive.is_dir():
+        raise FileProblem(f"{archive}: a folder; --verify takes an archive made by publish")
 
     found = verify(archive)
     for problem in found.problems:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,20 @@ from urllib.parse import urlsplit
 import click
 
 from lmmscore.cli.command_line import (
-    FilePath,
     GroupedCommand,
     filled,
+    folder_option,
     json_flag,
     listen_options,
     open_source,
     options_of,
+    path_argument,
+    path_option,
+    put_json,
+    refuse_without,
     say_notes,
+    text_option,
+    write_file,
 )
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.options import Selection
@@ -45,12 +51,11 @@ GROUPS = {
     "Before and after": ("plan", "pilot", "export", "downloads", "withdraw"),
 }
 
-_file_option = partial(click.option, type=FilePath(path_type=Path), metavar="FILE")
-_text_option = partial(click.option, callback=filled, default="")
+_file_option = partial(path_option, metavar="FILE")
 
 
 @click.command("rate", cls=GroupedCommand, groups=GROUPS)
-@click.argument("benchmark", type=FilePath(path_type=Path))
+@path_argument("benchmark")
 @click.option(
     "--dialog",
     "-d",
@@ -88,7 +93,7 @@ _text_option = partial(click.option, callback=filled, default="")
 )
 @_file_option("--practice", help="Items to practise on, with the scores expected.")
 @_file_option("--instructions", help="What raters read and agree to first, in Markdown.")
-@_text_option(
+@text_option(
     "--completion-code",
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
@@ -126,11 +131,11 @@ _text_option = partial(click.option, callback=filled, default="")
     help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.",
 )
 @listen_options(8040)
-@_text_option(
+@text_option(
     "--public", metavar="URL", help="Address that raters see, if a reverse proxy serves the page."
 )
 @_file_option("--static", metavar="DIR", help="Write the page as a folder instead of serving it.")
-@_text_option(
+@text_option(
     "--post",
     metavar="URL",
     help="With --static: where the page sends answers, besides keeping them.",
@@ -138,7 +143,7 @@ _text_option = partial(click.option, callback=filled, default="")
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Only say how many raters and minutes it takes."
 )
-@_text_option(
+@text_option(
     "--pilot",
     metavar="RUN",
     help="With --plan: a run whose scores say how far methods are apart.",
@@ -149,9 +154,8 @@ _text_option = partial(click.option, callback=filled, default="")
     multiple=True,
     help="Write the ratings to a .csv or .json file; may be repeated.",
 )
-@click.option(
+@folder_option(
     "--downloads",
-    type=FilePath(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="With --export: answers downloaded from a static page.",
 )
@@ -175,7 +179,9 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import study_folder
 
-    _check_company(options)
+    refuse_without("static", "post")
+    refuse_without("only_plan", "pilot", "as_json")
+    refuse_without("exports", "downloads")
     whole = load_benchmark(benchmark)
     protocol = load_protocol(options["dialog"], options["settings"])
     folder = options["out"] or study_folder(whole.name, protocol.name)
@@ -197,18 +203,6 @@ def command(benchmark: Path, **options: Any) -> None:
         _host(RatingStudy(database, whole, chosen), folder, options)
 
 
-def _check_company(options: dict[str, Any]) -> None:
-    """Refuse an option that would be ignored for lack of the one it goes with."""
-    for name, flag, needed, other in (
-        ("post", "--post", "static", "--static"),
-        ("pilot", "--pilot", "only_plan", "--plan"),
-        ("as_json", "--json", "only_plan", "--plan"),
-        ("downloads", "--downloads", "exports", "--export"),
-    ):
-        if options[name] and not options[needed]:
-            raise click.UsageError(f"{flag} goes with {other}")
-
-
 def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) -> Study:
     """Return the study that the options describe."""
     from lmmscore.web.study import StudyOptions, make_study
@@ -228,20 +222,30 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
 
 
 def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.web.study import raters_needed
-
     if options["static"]:
         _write_static(rating, options)
         return
 
-    database = rating.database
-    wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
-    raters = database.raters()
+    raters = rating.database.raters()
     if not options["open_registration"] or options["raters"]:
-        raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+        raters = _enough_raters(rating, options)
 
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
     asyncio.run(_serve(rating, raters, folder, options))
+
+
+def _raters_wanted(rating: RatingStudy, options: dict[str, Any]) -> int:
+    from lmmscore.web.study import raters_needed
+
+    return options["raters"] or raters_needed(rating.study, len(rating.subjects))
+
+
+def _enough_raters(rating: RatingStudy, options: dict[str, Any]) -> list[Rater]:
+    """Return the raters of the study, with as many new ones as it still needs."""
+    database = rating.database
+    raters = database.raters()
+    lacking = _raters_wanted(rating, options) - len(raters)
+    return raters + [database.add_rater(options["valid_days"]) for _ in range(lacking)]
 
 
 async def _serve(
@@ -287,15 +291,11 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.screen import counting
     from lmmscore.web.rating_page import web_origin, write_static
-    from lmmscore.web.study import raters_needed
 
     if options["post"]:
         web_origin(options["post"], "--post")
 
-    database = rating.database
-    wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
-    raters = database.raters()[:wanted]
-    raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+    raters = _enough_raters(rating, options)[: _raters_wanted(rating, options)]
     most = len(rating.items) * (len(rating.study.methods) + len(rating.study.shows))
     with counting("pictures", most) as count:
         page = write_static(rating, raters, options["static"], options["post"], count)
@@ -304,7 +304,7 @@ def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     for rater in raters:
         click.echo(f"rater {rater.number}: {page.name}?rater={rater.number}", err=True)
 
-    click.echo(f"the key from letters to methods is in {database.path}: keep it", err=True)
+    click.echo(f"which letter is which method is in {rating.database.path}: keep it", err=True)
 
 
 def _plan(
@@ -314,8 +314,6 @@ def _plan(
     protocol: Protocol,
     options: dict[str, Any],
 ) -> None:
-    from dataclasses import replace
-
     from lmmscore.web.rating_results import plan_lines, plan_study
     from lmmscore.web.study import subjects_of
 
@@ -323,23 +321,20 @@ def _plan(
     seconds, scores, basis = _pilot(folder, study, protocol, options["pilot"])
     found = replace(plan_study(study, subjects, seconds, scores), power_basis=basis)
     if options["as_json"]:
-        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+        put_json(found.as_dict())
         return
 
     for line in plan_lines(found, study):
         click.echo(line)
 
     if not found.powers:
-        click.echo(
-            "note: name a run with --pilot to hear how many items would tell methods apart",
-            err=True,
-        )
+        say_notes(["with --pilot RUN, it also says how many items show a difference"])
 
 
 def _pilot(
     folder: Path, study: Study, protocol: Protocol, run: str
 ) -> tuple[list[float], Any, str]:
-    """Return times of screens, scores to judge differences by, and where those come from."""
+    """Return the times per screen, and scores from which power is computed, with their source."""
     from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import database_rows, scores_of_raters
 
@@ -384,12 +379,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         if path.suffix.lower() not in (".csv", ".json"):
             raise FileProblem(f"{path}: ratings are exported as .csv or .json; name such a file")
 
-        text = to_csv(rows) if path.suffix.lower() == ".csv" else to_json(study, rows)
-        try:
-            path.write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise FileProblem(f"{path}: {error.strerror or error}; name another file") from error
-
+        write_file(path, to_csv(rows) if path.suffix.lower() == ".csv" else to_json(study, rows))
         click.echo(str(path))
 
     say_notes([*notes, *quality_notes(rows)])

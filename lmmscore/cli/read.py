@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag
+from lmmscore.cli.command_line import FilePath, json_flag, text_option
 from lmmscore.errors import FileProblem
+from lmmscore.records import Reply
+from lmmscore.report.formats.terminal import printable
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -23,10 +25,9 @@ if TYPE_CHECKING:
 
 @click.command("read")
 @click.argument("file", type=FilePath(path_type=Path, allow_dash=True))
-@click.option(
+@text_option(
     "--dialog",
     "-d",
-    callback=filled,
     default="lmm-score",
     show_default=True,
     help="Whose factors and scales: a name or a file.",
@@ -39,21 +40,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many edits the reply is about.",
 )
-@click.option(
-    "--turn",
-    callback=filled,
-    default="",
-    help="Which turn it answers, where the dialog reads several.",
-)
+@text_option("--turn", help="Which turn it answers, where the dialog reads several.")
 @json_flag
 def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     """Read the scores in a judge's reply: each with its place in the text, and every fault.
 
     FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with
-    `reply` and, where they differ from the options, `dialog`, `n` and `turn`; `name` and `finish`
-    where there are any. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
+    `reply`, with `dialog`, `n` and `turn` where they differ from the options, and perhaps `name`
+    and `finish`. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
 
-    Nobody is asked anything. Exits with 3 when something of a single reply could not be read.
+    No judge is asked. Exits with 3 when part of a single reply could not be read.
     """
     if file.suffix == ".jsonl":
         for found in _many(file, dialog, edits, turn):
@@ -63,7 +59,6 @@ def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> No
 
 
 def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, Any]]:
-    from lmmscore.records import Reply
     from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
@@ -143,7 +138,6 @@ def _in_a_line(found: dict[str, Any]) -> str:
 def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     from lmmscore.dialog import load_dialog
     from lmmscore.parsing.winner import WinnerReading
-    from lmmscore.records import Reply
     from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
@@ -167,8 +161,6 @@ def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> 
 
 def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) -> None:
     """Print who wins a pair, and where the reply says so; exit with 3 where it does not."""
-    from lmmscore.report.formats.terminal import printable
-
     if as_json:
         place = {"place": list(reading.span)} if reading.winner else {}
         click.echo(json.dumps({"name": name, **_as_json(reading), **place}, ensure_ascii=False))
@@ -184,8 +176,7 @@ def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) ->
 
 
 def _print(reading: Reading, text: str) -> None:
-    """Print each score with its line, column and the words around it; then the faults."""
-    from lmmscore.report.formats.terminal import printable
+    """Print each score with its line, column and the words around it, then the faults."""
     from lmmscore.scales import show
 
     for (position, key), score in sorted(reading.scores.items()):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag, print_board
+from lmmscore.cli.command_line import (
+    filled,
+    json_flag,
+    path_argument,
+    path_option,
+    print_board,
+    put_json,
+)
+from lmmscore.errors import FileProblem, counted
 
 
 @click.command("replay")
-@click.argument(
-    "transcripts", metavar="TRANSCRIPT…", nargs=-1, required=True, type=FilePath(path_type=Path)
-)
-@click.option(
+@path_argument("transcripts", metavar="TRANSCRIPT…", nargs=-1, required=True)
+@path_option(
     "--out",
     "-o",
-    type=FilePath(path_type=Path),
     metavar="RUN",
     help="Make a run of them in this folder: scores.csv, leaderboards and a report.",
 )
@@ -34,10 +38,15 @@ def command(
 ) -> None:
     """Read a published chat transcript: every edit's scores, its overall, and the ranking.
 
-    With --out, one transcript or many make a run, with item, task and instruction as each says.
-    Nobody is asked anything. Exits with 3 when an edit has no readable score.
+    With --out, one transcript or many make a run, with item, task and instruction as each says. No
+    judge is asked. Exits with 3 when an edit has no readable score.
     """
     from lmmscore.transcript_reader import read_transcript
+
+    for path in transcripts:
+        if path.is_dir():
+            replay = f"lmmscore run BENCHMARK --judge replay:{path} replays a run"
+            raise FileProblem(f"{path}: a folder, not a transcript; `{replay}`")
 
     if out is not None:
         _make_run(transcripts, out, dialog, as_json)
@@ -48,7 +57,7 @@ def command(
 
     replayed = read_transcript(transcripts[0], dialog)
     if as_json:
-        click.echo(json.dumps(replayed.as_dict(), ensure_ascii=False, indent=2))
+        put_json(replayed.as_dict())
     else:
         from lmmscore.report.screen import print_replayed
 
@@ -61,25 +70,23 @@ def command(
 def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: bool) -> None:
     """Make a run of transcripts and print its leaderboard."""
     from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.run_data import RunData
+    from lmmscore.results import RunResult
     from lmmscore.transcript_reader import make_run
 
     names = [path.name for path in paths]
     command = shlex.join(["lmmscore", "replay", *names, "--out", out.name])
     run = make_run(paths, out, dialog, command)
     board = write_leaderboards(run)
-    page = PageOptions(out=run.path / "report.html", command=command)
-    write_page([RunData(run.path.resolve().name, run)], page)
+    RunResult(run.path).report(command=command)
     manifest = run.manifest
     if as_json:
         found = {"run": str(run.path), "sessions": manifest.judged, "unscored": manifest.unscored}
-        click.echo(json.dumps(found | {"slips": manifest.slips, "caution": manifest.caution}))
+        put_json({**found, "slips": manifest.slips, "caution": manifest.caution})
     else:
         print_board(board)
         click.echo(f"\nrun:  {run.path}", err=True)
 
     if manifest.unscored:
-        edits = "1 edit has" if manifest.unscored == 1 else f"{manifest.unscored} edits have"
+        edits = counted(manifest.unscored, "edit has", "edits have")
         click.echo(f"{edits} no score; scores.csv says why", err=True)
         raise click.exceptions.Exit(3)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.command_line import (
-    FilePath,
     GroupedCommand,
+    factor_renames,
     filled,
+    folder_option,
+    human_ratings,
     method_names,
-    parse_renames,
-    parse_scale,
+    path_option,
     ratings_scale,
+    text_option,
 )
 from lmmscore.errors import LmmscoreError
 
@@ -44,10 +46,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Human ratings, as `lmmscore agree` takes them.",
 )
-@click.option(
+@path_option(
     "--out",
     "-o",
-    type=FilePath(path_type=Path),
     help="The page  [default: RUN/report.html; of several, report-RUN-RUN.html beside the first]",
 )
 @click.option(
@@ -62,27 +63,13 @@ if TYPE_CHECKING:
     type=click.IntRange(32, 2048),
     help="Longest side of a thumbnail  [default: 512 for few pictures, 192 for many]",
 )
-@click.option(
-    "--images",
-    "--bench",
-    type=FilePath(path_type=Path, exists=True, file_okay=False),
-    help="Where the benchmark's pictures are, if not where they were.",
+@folder_option(
+    "--images", "--bench", help="Where the benchmark's pictures are, if not where they were."
 )
-@click.option(
-    "--item-column", callback=filled, default="", help="The ratings' column that names the item."
-)
-@click.option(
-    "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
-)
-@click.option(
-    "--method-column",
-    callback=filled,
-    default="",
-    help="The ratings' column that names the method.",
-)
-@click.option(
-    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
-)
+@text_option("--item-column", help="The ratings' column that names the item.")
+@text_option("--rater-column", help="The ratings' column that names the rater.")
+@text_option("--method-column", help="The ratings' column that names the method.")
+@factor_renames
 @ratings_scale
 @click.option(
     "--resamples",
@@ -96,17 +83,16 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
 
     The page opens from disk, fetches nothing and can be mailed: the result, every edit in a viewer,
     every conversation and, with --human, the agreement with raters. A run that is still going is
-    shown as far as it is.
+    shown as far as it has got.
     """
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.screen import counting
 
     opened = _open(runs, options["images"], options["names"])
-    renames = parse_renames(options["renames"])
     page = PageOptions(
         out=out or _default_page(opened),
-        agreement=_agreement(opened, renames, options) if options["human"] else None,
-        renames=renames,
+        agreement=_agreement(opened, options) if options["human"] else None,
+        renames=options["renames"],
         assets=options["assets"],
         full_images=options["full_images"],
         thumb_px=options["thumb_px"],
@@ -122,7 +108,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
 
 
 def _default_page(runs: list[RunData]) -> Path:
-    """Return where the page goes: a run's own page is not replaced by one about several."""
+    """Return where the page goes: one about several runs does not replace a run's own."""
     first = runs[0].run.path
     if len(runs) == 1:
         return first / "report.html"
@@ -148,26 +134,23 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
     return found
 
 
-def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
+def _agreement(runs: list[RunData], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.score_files import Columns
-    from lmmscore.web.rating_results import read_human_ratings
 
     for run in runs:
         if run.run.is_of_pairs:
             raise LmmscoreError(
-                f"{run.run.path} compares pairs, whose verdicts `lmmscore agree {run.run.path} "
-                "--human FILE` holds against people's; leave --human out of the report"
+                f"{run.run.path} compares pairs: `lmmscore agree {run.run.path} --human FILE` "
+                "compares its verdicts with human ones; leave --human out of the report"
             )
 
-    columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
-    ratings = read_human_ratings(options["human"], columns)
+    ratings = human_ratings(options)
     found = agree(
         {run.name: run.scores for run in runs},
         ratings.table,
-        renames=renames,
+        renames=options["renames"],
         scales={factor: ends for run in runs for factor, ends in run.scales.items()},
-        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
+        scale=options["scale"] or ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],
     )

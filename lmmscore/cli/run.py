@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import shlex
@@ -17,25 +16,31 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.api import Hooks, Request, default_folder, play_request, watching
+from lmmscore.anchors import drift
+from lmmscore.api import Hooks, Request, default_folder, folder_of, play_request, watching
 from lmmscore.benchmark import names_given_away
 from lmmscore.cli.command_line import (
     JUDGE_PREFIX,
     Command,
-    FilePath,
     GroupedCommand,
     json_flag,
     options_of,
+    path_argument,
     print_board,
+    put_json,
     take_judge_options,
+    together,
+    write_boards,
 )
 from lmmscore.errors import counted
+from lmmscore.execution.batch import BatchLog
 from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
 from lmmscore.judges.budget import NOTICES
-from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.config import JudgeOptions, mask
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
+from lmmscore.report.formats.terminal import printable
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# The options of a run on the command line, as those who understand them declare them.
+# The options of a run on the command line, from where they are declared.
 # --------------------------------------------------------------------------------------------------
 
 _ENGINE = "engine_option_"
@@ -53,11 +58,10 @@ judge_options = options_of(JudgeOptions, JUDGE_PREFIX)
 
 
 def run_options(command: Command) -> Command:
-    """Add everything a run can be asked for, the judge's and the engines' options included."""
-    for name in reversed(executors.names()):
-        command = options_of(executors.get(name).options, _ENGINE)(command)
-    command = options_of(Request)(judge_options(command))
-    return click.argument("benchmark", type=FilePath(path_type=Path))(command)
+    """Add the options of a run, including the judge's and the engines'."""
+    engines = [options_of(executors.get(name).options, _ENGINE) for name in executors.names()]
+    add = together(path_argument("benchmark"), options_of(Request), judge_options, *engines)
+    return add(command)
 
 
 def run_groups() -> dict[str, list[str]]:
@@ -82,16 +86,19 @@ def request_of(given: dict[str, Any], command: str = "") -> Request:
 
 
 def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove what only one engine understands from a command's arguments, and return it."""
+    """Remove the options of a single engine from a command's arguments, and return them."""
     if given.pop("batch", False):
         given["engine"] = "batch"
 
+    # Refuses an engine that there is not.
+    executors.get(given["engine"])
     chosen: dict[str, Any] = {}
     for name in executors.names():
         for each in declared(executors.get(name).options):
             value = given.pop(_ENGINE + each.name)
             if value and given["engine"] != name:
-                raise click.UsageError(f"{each.about.flag} goes with --engine {name}")
+                short = ", or --batch for short" if name == "batch" else ""
+                raise click.UsageError(f"{each.about.flag} goes with --engine {name}{short}")
 
             if value:
                 chosen[each.name] = value
@@ -111,7 +118,7 @@ def play(
 ) -> Run:
     """Play the request to its end, or until Ctrl-C; exits with 130 when interrupted.
 
-    `on_folder` is told the folder of the run once that is known.
+    `on_folder` is called with the folder of the run before anything is asked.
     """
     _log_to_stderr(log_level)
     try:
@@ -122,8 +129,7 @@ def play(
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Writes to whatever standard error is at the moment:
-    above the live display while there is one."""
+    """Writes to the current standard error, which the live display replaces while it is up."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record."""
@@ -132,10 +138,10 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
 
 def _log_to_stderr(level: str) -> None:
-    # Only our own lines: other libraries log whole requests, pictures and all.
+    # Only our own messages: other libraries log whole requests, pictures and all.
     ours = logging.getLogger("lmmscore")
     handler = _Stderr()
-    # What a judge notices is said by the display, in a line that is meant for people.
+    # The display shows what a judge notices, in words meant for users.
     handler.addFilter(lambda record: record.name != NOTICES)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
     ours.handlers = [handler]
@@ -158,7 +164,7 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
             shown.on_start(runner, plan, bench)
             if on_folder is not None:
                 names = (plan.benchmark.name, plan.protocol.name, bench.judge.name)
-                on_folder(request.out or default_folder(*names))
+                on_folder(folder_of(request, default_folder(*names)))
 
         return await play_request(request, Hooks(shown.listeners, start))
 
@@ -169,9 +175,8 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
 
     def stop() -> None:
         if asked:
-            # Now means now: whatever is recorded is durable already, and nothing else is worth
-            # waiting for. But the terminal gets its cursor back, which only the display can do,
-            # whatever state that is in.
+            # What is recorded is on disk already, and nothing else is worth waiting for. But the
+            # terminal gets its cursor back, which only the display can do.
             try:
                 close_display()
             finally:
@@ -186,7 +191,7 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
         )
 
     loop = asyncio.get_running_loop()
-    # A terminal that is closed asks for the same as Ctrl-C: save what there is.
+    # Closing the terminal means the same as Ctrl-C: save what there is.
     hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
     for number in (signal.SIGINT, signal.SIGTERM, *hangup):
         _install(loop, number, stop)
@@ -196,7 +201,7 @@ def _install(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], No
     try:
         loop.add_signal_handler(number, stop)
     except (NotImplementedError, RuntimeError):
-        # Windows has no such thing on its event loop.
+        # The event loop on Windows has no signal handlers.
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
@@ -222,8 +227,9 @@ def _install(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], No
 def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     """Run a dialog about every item of BENCHMARK and score the edits.
 
-    The same command resumes where it stopped: nothing that was answered is asked again.
-    Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
+    BENCHMARK is a benchmark.yaml or its folder; `lmmscore init` writes one. The same command
+    resumes where it stopped: nothing that was answered is asked again. Ctrl-C once stops asking,
+    finishes what is in flight and saves; twice stops at once.
     """
     request = request_from(given)
     if watch:
@@ -236,7 +242,7 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
 
 
 def _run_watched(request: Request, log_level: str, as_json: bool) -> bool:
-    """Play the request with a page beside it that stays when the run is over."""
+    """Play the request with a web page beside it that stays up when the run is over."""
     from lmmscore.cli.watch import WatchAlongside
 
     with contextlib.closing(WatchAlongside()) as page:
@@ -249,10 +255,23 @@ def _run(
     request: Request, log_level: str, as_json: bool, page: WatchAlongside | None = None
 ) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
+    cancel = bool(request.engine_options.get("cancel"))
+    had_batches = False
 
-    run = play(request, log_level, page.begin if page else None)
+    def begin(folder: Path) -> None:
+        nonlocal had_batches
+        if cancel:
+            had_batches = bool(BatchLog(folder / "batches.jsonl").unfinished())
+        if page is not None:
+            page.begin(folder)
+
+    run = play(request, log_level, begin)
     if run.manifest.state == "waiting":
-        _say_waiting(run, as_json, bool(request.engine_options.get("cancel")))
+        if as_json:
+            keys = {"state", "waiting", "judged", "planned"}
+            put_json({"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)})
+
+        _say_waiting(run, cancel, had_batches)
         return False
 
     unscored = run.manifest.unscored
@@ -260,40 +279,34 @@ def _run(
     if as_json:
         keys = {"state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs"}
         found = {"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)}
-        click.echo(json.dumps(found | ({"anchors": asdict(moved)} if moved else {}), indent=2))
+        put_json(found | ({"anchors": asdict(moved)} if moved else {}))
     else:
         _print_result(run)
 
     if unscored:
         noun, lacks = ("comparison", "winner") if run.is_of_pairs else ("edit", "score")
-        subject = f"{noun} has" if unscored == 1 else f"{noun}s have"
-        said = f"{unscored} {subject} no {lacks}; {run.path / run.results_file} says why"
-        click.echo(said, err=True)
+        subject = counted(unscored, f"{noun} has", f"{noun}s have")
+        click.echo(f"{subject} no {lacks}; {run.path / run.results_file} says why", err=True)
 
     return bool(unscored or (moved and moved.unscored))
 
 
-def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
-    """Say what is on its way; the same command collects it."""
-    manifest = run.manifest
-    if as_json:
-        found = {"run": str(run.path), "state": manifest.state, "waiting": manifest.waiting}
-        click.echo(json.dumps(found | {"judged": manifest.judged, "planned": manifest.planned}))
-
+def _say_waiting(run: Run, cancelled: bool, had_batches: bool) -> None:
+    """Say what is out, or what --cancel has ended, and what the next command does."""
+    state = f"waiting for {run.manifest.waiting}"
     follows = "The same command collects what is answered and sends what follows (--wait stays)"
-    if cancelled:
+    if cancelled and had_batches:
+        state = "the batches were told to end"
         follows = "The same command without --cancel sends again what was not answered"
+    elif cancelled:
+        state = "no batch was out: there was nothing to cancel"
+        follows = "The same command without --cancel sends what is not answered"
 
-    waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
-    sessions = counted(manifest.planned, "session is", "sessions are")
-    judged = f"{manifest.judged} of {sessions} judged"
-    click.echo(f"{waiting}; {judged}. {follows}", err=True)
+    sessions = counted(run.manifest.planned, "session is", "sessions are")
+    click.echo(f"{state}; {run.manifest.judged} of {sessions} judged. {follows}", err=True)
 
 
 def _say_drift(run: Run) -> Drift:
-    from lmmscore.anchors import drift
-    from lmmscore.report.formats.terminal import printable
-
     found = drift(run.path / "anchors.csv")
     click.echo(printable(str(found)), err=True)
     return found
@@ -301,15 +314,13 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.judges.config import mask
-
-    # The command is kept with the run and shown in its report; a password in an address is not, nor
-    # is a path that may hold a user's name.
+    # The command is kept with the run and shown in its report, without passwords in addresses and
+    # without absolute paths, which may hold a user's name.
     words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
     request = request_of(given, shlex.join(words))
     if request.engine == "batch" and request.anchors:
         raise click.UsageError(
-            "--anchors ask anew at each run, which batches cannot; leave one out"
+            "--anchors asks again at each run, which batches cannot do; leave one of them out"
         )
     return request
 
@@ -321,13 +332,11 @@ def _without_folders(word: str) -> str:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
-
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
 
-    print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
+    print_board(write_boards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)

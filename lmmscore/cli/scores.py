@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lmmscore.cli.command_line import (
-    FilePath,
     factor_renames,
-    filled,
-    parse_renames,
+    path_option,
     say_notes,
     score_columns,
+    text_option,
 )
 from lmmscore.errors import counted
+from lmmscore.records import OVERALL
+
+if TYPE_CHECKING:
+    from lmmscore.records import Score
 
 
 @click.command("scores")
 @click.argument("file", metavar="FILE[:FIELD]")
-@click.option(
-    "--out", "-o", type=FilePath(path_type=Path), help="Write here instead of to standard output."
-)
-@click.option(
-    "--dialog",
-    "-d",
-    callback=filled,
-    default="",
-    help="Check against this dialog's scales; its rule makes the overall.",
+@path_option("--out", "-o", help="Write here instead of to standard output.")
+@text_option(
+    "--dialog", "-d", help="Check against this dialog's scales; its rule makes the overall."
 )
 @score_columns
 @click.option("--factor", "factors", multiple=True, metavar="NAME",
-              help="Read only the factors named so; may be given several times.")  # fmt: skip
+              help="Read only this factor; may be repeated.")  # fmt: skip
 @factor_renames
 def command(
-    file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any
+    file: str, out: Path | None, dialog: str, renames: dict[str, str], **columns: Any
 ) -> None:
     """Turn another tool's score file into a tidy scores.csv.
 
@@ -46,7 +44,6 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
-    from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in
     from lmmscore.scores import write_scores
 
@@ -54,20 +51,21 @@ def command(
                     task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip
     notes: list[str] = []
     checked = load_dialog(dialog) if dialog else None
-    scores = scores_in(file, layout, checked, parse_renames(renames), notes)
+    scores = scores_in(file, layout, checked, renames, notes)
     write_scores(scores, sys.stdout if out is None else out)
     say_notes(notes)
-
+    click.echo(_summary(scores), err=True)
     unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
-    edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
-    factors = list(dict.fromkeys(score.factor for score in scores if score.factor != OVERALL))
-    listed = f" ({', '.join(factors)})" if factors else ""
-    overall = any(score.factor == OVERALL for score in scores)
-    more = " and overall" if overall else ""
-    found = f"{counted(edits, 'edit')}, {counted(len(factors), 'factor')}"
-    click.echo(f"{found}{listed}{more}", err=True)
     if unscored:
-        are = "is" if len(unscored) == 1 else "are"
-        lacking = f"{counted(len(unscored), 'score')} {are} missing"
-        click.echo(f"{lacking}; the first: {unscored[0].reason}", err=True)
-        sys.exit(3)
+        missing = counted(len(unscored), "score is", "scores are")
+        click.echo(f"{missing} missing; the first: {unscored[0].reason}", err=True)
+        raise click.exceptions.Exit(3)
+
+
+def _summary(scores: Sequence[Score]) -> str:
+    edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
+    factors = dict.fromkeys(score.factor for score in scores)
+    own = [factor for factor in factors if factor != OVERALL]
+    listed = f" ({', '.join(own)})" if own else ""
+    overall = " and overall" if OVERALL in factors else ""
+    return f"{counted(edits, 'edit')}, {counted(len(own), 'factor')}{listed}{overall}"

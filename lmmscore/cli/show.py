@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag, put, table_file
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.cli.command_line import (
+    folder_option,
+    instead,
+    json_flag,
+    path_argument,
+    put,
+    table_file,
+    text_option,
+)
+from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
     from lmmscore.report.run_data import RunData, Talk
@@ -17,25 +25,14 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("run", type=FilePath(path_type=Path))
+@path_argument("run")
 @click.argument("item")
 @click.option(
     "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Which repeat."
 )
-@click.option(
-    "--method",
-    callback=filled,
-    default="",
-    help="Only this method, where each edit has its own conversation.",
-)
-@click.option(
-    "--dialog", callback=filled, default="", help="Only this dialog, where a suite was played."
-)
-@click.option(
-    "--bench",
-    type=FilePath(path_type=Path, exists=True, file_okay=False),
-    help="Where the benchmark's pictures are, if not where they were.",
-)
+@text_option("--method", help="Only this method, where each edit has its own conversation.")
+@text_option("--dialog", help="Only this dialog, where a suite was played.")
+@folder_option("--bench", help="Where the benchmark's pictures are, if not where they were.")
 @table_file
 @json_flag
 def command(
@@ -50,7 +47,7 @@ def command(
 ) -> None:
     """Print one conversation of RUN: the one about ITEM, turn by turn.
 
-    The numbers that were read as scores stand out in the judge's own words; what was read stands
+    The numbers that were read as scores are highlighted in the judge's own words; the scores follow
     below.
     """
     from lmmscore.report.run_data import RunData
@@ -74,9 +71,8 @@ def command(
 
 def find(run: Run, item: str, repeat: int, dialog: str) -> list[SessionRecord]:
     """Return the sessions asked for. Raises LmmscoreError naming what there is instead."""
-
-    # A finished run has them all, and a conversation that a damaged file has lost is not one
-    # there never was. The last line of any other run may be half written.
+    # A finished run must have them all: a damaged file is an error, not a conversation that never
+    # was. The last line of any other run may be half written.
     records = list(run.records() if run.finished else run.intact_records())
     if not records:
         raise FileProblem(f"{run.path}: {run.progress()}; the same `lmmscore run` resumes it")
@@ -103,9 +99,5 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-    names = [str(name) for name in dict.fromkeys(known)]
-    listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    meant = nearest(str(wanted), names)
-    raise LmmscoreError(
-        f"no conversation about {key} {str(wanted)!r} here{meant}; there are: {listed}"
-    )
+    there = instead(str(wanted), map(str, known))
+    raise LmmscoreError(f"no conversation about {key} {str(wanted)!r} here{there}")

@@ -1,4 +1,4 @@
-"""`lmmscore watch`: a page over a run that is going on, or was."""
+"""`lmmscore watch`: a web page about a run, while it is going on and afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, listen_options, take_judge_options
+from lmmscore.cli.command_line import listen_options, path_argument, take_judge_options
 from lmmscore.errors import LmmscoreError
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ PORT = 8041
 
 
 @click.command("watch")
-@click.argument("run", type=FilePath(path_type=Path))
+@path_argument("run")
 @listen_options(PORT)
 def command(run: Path, host: str, port: int) -> None:
-    """Show how the run in folder RUN is getting on, on a web page that only reads.
+    """Show the progress of the run in folder RUN on a web page that changes nothing.
 
-    The page lives off the run's folder and its ledger, during the run and after it. Either may be
+    The page reads the run's folder and its ledger, during the run and after it. Either may be
     stopped and started again; the link stays the same.
     """
     open_live(run)
@@ -53,8 +53,7 @@ async def _watch(run: Path, host: str, port: int) -> None:
 
 
 class WatchAlongside:
-    """The page beside a run in the foreground, in a thread of its own:
-    neither holds up the other."""
+    """The page beside a run in the foreground, in its own thread: neither holds up the other."""
 
     def __init__(self) -> None:
         self._stopped = asyncio.Event()
@@ -83,7 +82,7 @@ class WatchAlongside:
 
                 return
             except LmmscoreError:
-                # Another page has that port; any other will do.
+                # The port is taken; any other will do.
                 continue
 
     def until_interrupted(self) -> None:
@@ -100,7 +99,7 @@ class WatchAlongside:
 
 
 def link_token(run: Path) -> str:
-    """Return the token of a run's link: the same each time, and nobody else's to guess."""
+    """Return the token of a run's link: the same each time, and impossible to guess."""
     path = Path(click.get_app_dir("lmmscore")) / "watch-secret"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +116,7 @@ def link_token(run: Path) -> str:
 
 
 def open_live(run: Path) -> LiveRun:
-    """Open a run to watch, with the limits its command names."""
+    """Open a run to watch, with the limits its command set."""
     from lmmscore.run_folder import open_run
     from lmmscore.web.live import LiveRun, RunLimits
 
@@ -132,15 +131,13 @@ def open_live(run: Path) -> LiveRun:
 
 
 _made_reports: dict[tuple[Path, float], Path] = {}
-"""By run and the time of its state: a report takes seconds to make, and anyone may ask again."""
+"""By run and the time of its state: a report takes seconds to make and may be asked for often."""
 
 
 def report_of(run: Path) -> Path:
-    """Return the report of a run: from its folder, or made elsewhere,
-    for the folder is only read."""
-    from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.run_data import RunData
-    from lmmscore.run_folder import open_run
+    """Return the report of a run: the one in its folder, or one made in a temporary folder, since
+    watching changes nothing."""
+    from lmmscore.results import open_run
 
     written, derived = run / "report.html", run / "run.yaml"
     stamp = derived.stat().st_mtime
@@ -153,15 +150,14 @@ def report_of(run: Path) -> Path:
 
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    options = PageOptions(folder / "report.html", keep_thumbnails=False)
-    made = write_page([RunData(run.resolve().name, open_run(run))], options)
+    made = open_run(run).report(folder / "report.html", keep_thumbnails=False)
     _made_reports[run, stamp] = made
 
     return made
 
 
 def _given(line: str) -> dict[str, Any]:
-    """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
+    """Return the judge's options of the `lmmscore run` that made the run, if one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
 

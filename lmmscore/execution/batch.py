@@ -632,9 +632,13 @@ class BatchLog:
 
         return list(found.values())
 
+    def unfinished(self) -> list[Batch]:
+        """Return the batches that are out, and those of which it is not known yet."""
+        return [batch for batch in self.batches() if not batch.ended]
+
     def open(self) -> list[Batch]:
         """Return the batches that are out."""
-        return [batch for batch in self.batches() if batch.id and not batch.ended]
+        return [batch for batch in self.unfinished() if batch.id]
 
     def summary(self) -> str:
         """Return in words what is out: how many questions wait, and the state of the batches."""

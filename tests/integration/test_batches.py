@@ -169,6 +169,23 @@ def test_batches_can_be_cancelled(
     assert {made["status"] for made in server.batches.values()} == {"cancelled"}
 
 
+@pytest.mark.parametrize("part", [[], ["--shard", "1/1"]])
+def test_cancelling_says_when_no_batch_was_out(
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker, part: list[str]
+) -> None:
+    """Nobody is to believe that something was ended, or is still on its way; a shard is in a folder of its own."""
+    bench = make_benchmark(items=2)
+    said = batch(server, bench, tmp_path / "r", *part, "--cancel")
+    assert said.exit_code == 0 and not server.asked
+    assert "no batch was out: there was nothing to cancel; 0 of 2 sessions" in said.stderr
+    assert "told to end" not in said.stderr
+
+    server.ready = False
+    batch(server, bench, tmp_path / "r", *part)
+    assert "told to end" in batch(server, bench, tmp_path / "r", *part, "--cancel").stderr
+    assert "nothing to cancel" in batch(server, bench, tmp_path / "r", *part, "--cancel").stderr
+
+
 def test_files_are_split_by_lines(
     tmp_path: Path, server: BatchServer, direct: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,3 +230,76 @@ def test_what_is_not_there_is_named_with_the_way_on(
         said = CliRunner().invoke(program, words.split())
         assert said.exit_code == 1
         assert says in str(said.exception)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo's pictures, their benchmark.yaml and a run of one item."""
+    folder = tmp_path_factory.mktemp("newcomer")
+    for words in (
+        "demo --copy pictures",
+        "init pictures",
+        "run pictures --item boat --out results/first",
+    ):
+        done = lmm(*words.split(), cwd=folder)
+        assert done.returncode == 0, done.stderr
+    (folder / "note.txt").write_text("hello", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ("init note.txt", 1, "note.txt: not a folder; name the folder of your pictures"),
+        ("init pictures --force --language cn", 2, "--language is for the layout gedit; this is"),
+        ("plan pictures --engine rya", 1, "no engine 'rya' (did you mean ray?)"),
+        ("run pictures --wait", 2, "--wait goes with --engine batch, or --batch for short"),
+        ("leaderboard results/first --human note.txt", 2, "--human goes with --corrected"),
+        ("leaderboard results/first --method Clean", 1, "(did you mean CleanEdit?); there are: "),
+        (
+            "leaderboard results/first --method x",
+            1,
+            "no method 'x'; there are: CleanEdit, FaintTouch",
+        ),
+        ("dialogs lmm-score", 2, "is a dialog, not a command: lmmscore dialogs show lmm-score"),
+        ("demo --copy other --out results/x", 2, "--out is the folder of a run; --copy makes none"),
+        ("replay results/first", 1, "lmmscore run BENCHMARK --judge replay:results/first"),
+        ("publish results/first a.zip --bench pictures", 2, "--bench goes with --pictures"),
+        ("publish --verify a.zip --pictures", 2, "--pictures has no effect with --verify"),
+        ("publish --verify results/first", 1, "a folder; --verify takes an archive"),
+        ("compare results/first results/first --anyway", 2, "--anyway goes with --pool"),
+    ],
+)
+def test_a_command_that_cannot_be_meant_is_answered_with_what_can(
+    pictures: Path, words: str, code: int, says: str
+) -> None:
+    """No option is ignored in silence, and no message leads a newcomer astray."""
+    done = lmm(*words.split(), cwd=pictures)
+    assert done.returncode == code and says in done.stderr
+    assert not (pictures / "other").exists() and not (pictures / "a.zip").exists()
+
+
+def test_a_file_that_is_no_benchmark_is_not_counted(pictures: Path) -> None:
+    """One problem is named; there are no items, methods and edits to sum up."""
+    done = lmm("check", "note.txt", cwd=pictures)
+    assert done.returncode == 1 and "expected a mapping of keys" in done.stdout
+    assert "0 items" not in done.stderr
+
+
+def test_a_plan_offers_no_batches_that_a_run_refuses(pictures: Path) -> None:
+    """A judge that runs here takes no batches."""
+    done = lmm("plan", "pictures", "--batch", cwd=pictures)
+    assert "batches        none: this judge runs here" in done.stdout
+
+
+def test_the_demo_says_where_the_command_is_if_the_shell_would_not_find_it(tmp_path: Path) -> None:
+    """After `make demo` the command is in .venv/bin, which is not on the PATH yet."""
+    code = "import sys; sys.argv[0] = '.venv/bin/lmmscore'; from lmmscore.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo", "--out", str(tmp_path / "demo")],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PATH": str(tmp_path)},
+        check=True,
+    )
+    assert "not on your PATH yet: type .venv/bin/lmmscore instead" in done.stderr

@@ -416,6 +416,24 @@ def test_a_new_method_is_judged_beside_others(tmp_path: Path, make_benchmark: Ma
     assert max(shown(conversation) for conversation in judge.asked) == 3
 
 
+@pytest.mark.parametrize(
+    "words", ["leaderboard A B --anyway", "leaderboard A B --panel", "compare A B"]
+)
+def test_the_mark_of_a_method_judged_beside_others_outlasts_other_runs(
+    tmp_path: Path, make_benchmark: Maker, words: str
+) -> None:
+    """Where several runs are one table, it marks the method whichever run it comes from."""
+    bench = make_benchmark(items=3, methods=("alpha", "beta", "gamma"))
+    judge = ScriptedJudge(fair_answer)
+    whole = lmmscore.run(bench, judge=judge, out=tmp_path / "whole")
+    for part in ({"methods": ["alpha", "beta"]}, {"methods": ["gamma"], "beside": ["beta"]}):
+        marked = lmmscore.run(bench, judge=judge, out=tmp_path / "marked", **part)
+
+    typed = words.replace("A", str(whole.path)).replace("B", str(marked.path)).split()
+    table = CliRunner().invoke(command, [*typed, "--format", "md"])
+    assert "| gamma † |" in table.stdout and "alpha †" not in table.stdout
+
+
 def test_the_methods_a_new_one_is_judged_beside_may_be_given_together(
     make_benchmark: Maker,
 ) -> None:
