@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from collections.abc import Iterator
@@ -124,6 +125,31 @@ def test_on_a_phone_the_method_and_its_mean_stay_in_view(chromium: Any, report: 
     for cell in (row.locator("th"), row.locator("td").nth(1)):
         box = cell.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    opened.context.close()
+
+
+def test_on_a_phone_the_rules_between_rows_are_unbroken(chromium: Any, report: Path) -> None:
+    """Scrolled to the right, a rule has the same height under the method and under the rest."""
+    from PIL import Image
+
+    opened = Tab(chromium, report.as_uri(), viewport={"width": 390, "height": 844})
+    room = opened.page.locator(".board:not([hidden]) .scroll").first
+    room.evaluate(
+        """(box) => {
+             box.scrollLeft = 60;
+             for (const part of box.querySelectorAll("svg, .small, thead *")) {
+               part.style.visibility = "hidden";
+             }
+           }"""
+    )
+    picture = Image.open(io.BytesIO(room.screenshot())).convert("RGB")
+    method = room.locator("tbody th").first.bounding_box()
+    left = room.bounding_box()["x"]
+    # With the drawings hidden, the only thing left beside the words is the rule below a row.
+    places = [round(method["x"] + method["width"] - left) - 3, picture.width - 2]
+    page = picture.getpixel((places[0], 1))
+    rules = [[y for y in range(picture.height) if picture.getpixel((x, y)) != page] for x in places]
+    assert rules[0] == rules[1] and len(rules[0]) >= 6
     opened.context.close()
 
 
