@@ -686,7 +686,7 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
 
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
-    """Return what a paper prints: method, mean ± half its interval, rank interval, group."""
+    """Return what a paper prints: method, mean ± its interval, rank interval, group."""
     flags = marks([row.mean for row in table.rows])
     grouped = any(row.group for row in table.rows)
     rows = [
@@ -701,7 +701,7 @@ def compact_grid(table: BoardTable, decimals: int) -> Grid:
     columns = [HEADINGS["method"], HEADINGS["mean"], HEADINGS["rank"]]
     margins = any(row.mean_interval for row in table.rows)
     ranges = any(row.rank_interval for row in table.rows)
-    note = "±: half the width of the 95% interval of the mean." if margins else ""
+    note = "±: 95% interval of the mean, its longer side where a scale ends." if margins else ""
     note += " In parentheses: rank interval." if ranges else ""
     return Grid(
         title=title_of(table),
@@ -716,8 +716,10 @@ def compact_grid(table: BoardTable, decimals: int) -> Grid:
 def _with_margin(row: BoardRow, decimals: int) -> str:
     if row.mean is None or row.mean_interval is None:
         return number(row.mean, decimals)
+    # An interval ends where the scale does: half its width would be less than it reaches.
     low, high = row.mean_interval
-    return f"{number(row.mean, decimals)} ± {number((high - low) / 2, decimals)}"
+    reach = max(row.mean - low, high - row.mean)
+    return f"{number(row.mean, decimals)} ± {number(reach, decimals)}"
 
 
 def _rank_words(row: BoardRow) -> str:

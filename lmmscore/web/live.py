@@ -626,7 +626,9 @@ class LiveRun:
         factors = set(scored["factor"])
         factor = OVERALL if OVERALL in factors else str(scored["factor"].iloc[0])
         try:
-            board = rank(frame, factor=factor, resamples=BOARD_RESAMPLES)
+            # With its scales, so that no interval reaches beyond the ends of one.
+            scales = self.run.manifest.scales()
+            board = rank(frame, factor=factor, scales=scales, resamples=BOARD_RESAMPLES)
         except LmmscoreError:
             return None
 
@@ -859,6 +861,13 @@ class LivePage:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         add_headers(response)
         await response.prepare(request)
+        # Whoever closes the page leaves in the middle of this: that is no failure.
+        with contextlib.suppress(ConnectionResetError):
+            await self._send_changes(response)
+
+        return response
+
+    async def _send_changes(self, response: web.StreamResponse) -> None:
         await response.write(f"retry: {RETRY_MS}\n\n".encode())
         sent: dict[str, Any] = {}
         number = -1
@@ -871,8 +880,6 @@ class LivePage:
                 await response.write(b": here\n\n")
 
             await self._wait_after(number)
-
-        return response
 
     async def _wait_after(self, number: int) -> None:
         async with self._changed:

@@ -274,7 +274,7 @@ class RatingStudy:
         """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
         assignment = self._own(rater, sent)
         answer = self._checked(assignment, sent)
-        seconds = _seconds(sent.get("seconds"))
+        seconds = seconds_sent(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             text = "This screen was changed too often; please continue with the next one."
             raise AnswerRefused(429, "too-many", text)
@@ -315,7 +315,7 @@ class RatingStudy:
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
 
-        self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
+        self.database.touch(assignment, seconds_sent(sent.get("seconds")), done=True)
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
@@ -450,7 +450,8 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
         raise AnswerRefused(422, "off-the-scale", str(error)) from error
 
 
-def _seconds(value: Any) -> float:
+def seconds_sent(value: Any) -> float:
+    """Return the time a page says was spent on a screen; 0 for what is no time."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     # NaN fails the comparison and counts as no time; a whole number may be too large for a float.

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor
@@ -31,7 +31,7 @@ from lmmscore.web.database import (
     RatingDatabase,
     is_rating_database,
 )
-from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer
+from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer, seconds_sent
 from lmmscore.web.study import (
     ShownEdit,
     Study,
@@ -243,7 +243,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
 
     if isinstance(value, float):
-        return f"{value:g}"
+        # A score may have six decimals, and all of them leave.
+        return f"{value:.15g}"
 
     return defuse(value) if isinstance(value, str) else str(value)
 
@@ -486,34 +487,45 @@ def download_ratings(
     answers: dict[str, list[RaterAnswer]] = {}
     given: dict[str, Assignment] = {}
     for path, loaded in downloads.items():
+        ignored = 0
         for screen in _screens(path, loaded):
             assignment = known.get(str(screen.get("id")))
             if assignment is None:
-                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
-                break
+                ignored += 1
+                continue
 
             found = _download_answers(screen, assignment.id, key.study)
             # Someone may have handed in twice: what has more answers is the later one.
             if len(found) >= len(answers.get(assignment.id, ())):
                 answers[assignment.id] = found
-                seconds = float(screen.get("seconds") or 0)
+                seconds = seconds_sent(screen.get("seconds"))
                 given[assignment.id] = replace(assignment, seconds=seconds)
+
+        if ignored:
+            screens = counted(ignored, "screen")
+            notes.append(f"{path.name}: {screens} of a withdrawn or unknown rater ignored")
 
     rows = rows_of(key.study, given.values(), answers)
     return OwnRatings(rows, notes, list(key.study.factors))
 
 
 def _screens(path: Path, loaded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the screens of a download, which went through the hands of a rater."""
     screens = loaded.get("screens")
-    if not isinstance(screens, list) or not all(isinstance(each, dict) for each in screens):
+    whole = isinstance(screens, list) and all(_is_screen(each) for each in screens)
+    if not whole:
         raise FileProblem(f"{path}: a download without screens; ask its rater to download it again")
-    return screens
+    return list(screens or ())
+
+
+def _is_screen(found: Any) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("answers", []), list)
 
 
 def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> list[RaterAnswer]:
     """Return the answers of one screen. What is off the scale is no answer."""
     made = []
-    for place, each in enumerate(screen.get("answers") or ()):
+    for place, each in enumerate(screen.get("answers", ())):
         try:
             kind, slot, factor, value = checked_answer(study, each)
         except AnswerRefused:

@@ -254,6 +254,23 @@ def test_the_gallery_sorts_by_disagreement_in_points(tab: Tab) -> None:
     assert re.search(r"judge [\d.]+, raters [\d.]+", words)
 
 
+def test_an_edit_that_one_judge_left_unscored_is_no_disagreement(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """Sorted by disagreement between judges, a missing score counts as unknown, not as 0."""
+    runs = [
+        RunData(name, lmmscore.run(DEMO, out=tmp_path / name, items=["boat", "car"]))
+        for name in ("one", "two")
+    ]
+    page = write_page(runs, PageOptions(out=tmp_path / "page.html"))
+    opened = Tab(chromium, page.as_uri())
+    opened.page.evaluate("lmm.core.items[1].find((i) => i.id === 'car').edits[0].scores[0] = null")
+    opened.page.select_option("#gallery-tools [name=sort]", "judges")
+    assert _items(opened) == ["boat", "car"]
+    assert opened.said == []
+    opened.context.close()
+
+
 def test_rows_of_pictures_are_even(tab: Tab) -> None:
     """Nine pictures stand 5 + 4 or 3 + 3 + 3: no row holds a single one."""
     card = _edits(tab)

@@ -19,7 +19,9 @@ from lmmscore.score_files import Columns
 from lmmscore.web.database import FILE_NAME, RatingDatabase
 from lmmscore.web.rating_results import (
     COLUMNS,
+    RatingRow,
     database_rows,
+    download_ratings,
     own_ratings,
     quality_notes,
     read_human_ratings,
@@ -94,6 +96,30 @@ def test_an_export_has_a_row_for_each_rating_and_check(rated: Path) -> None:
         "color_change",
     }
     assert all(row["seconds"] == "30" and row["rater"].startswith("r-") for row in rows)
+
+
+def test_a_score_leaves_with_all_its_decimals(tmp_path: Path) -> None:
+    """A score of six decimals is the same number in CSV, and when read again."""
+    row = RatingRow("r", "boat", "", "CleanEdit", "acc", 7.123456, 1, 30.0)
+    (tmp_path / "ratings.csv").write_text(to_csv([row]))
+    assert own_ratings(tmp_path / "ratings.csv").rows == [row]
+
+
+def test_what_a_rater_did_to_a_download_is_no_trouble(tmp_path: Path) -> None:
+    """Unknown screens are counted, times that are none are 0, and the other screens still count."""
+    rating = rating_study(tmp_path / "study", items=("boat", "car"))
+    rater = new_rater(rating)
+    known = rating.hand_out(rater, ahead=2)
+    answers = [{"kind": "score", "slot": "A", "factor": "acc", "value": "7"}]
+    screens = [
+        {"id": "nobody's", "answers": answers, "seconds": 3},
+        *({"id": each.id, "answers": answers, "seconds": "long"} for each in known),
+    ]
+    found = download_ratings(rating.database, {Path("mine.json"): {"screens": screens}})
+    assert [(row.score, row.seconds) for row in found.rows] == [(7.0, 0.0)] * 2
+    assert found.notes == ["mine.json: 1 screen of a withdrawn or unknown rater ignored"]
+    with pytest.raises(FileProblem, match="download it again"):
+        download_ratings(rating.database, {Path("a.json"): {"screens": [{"answers": 3}]}})
 
 
 def test_failed_checks_are_flagged_and_nobody_is_dropped(rated: Path) -> None:

@@ -10,7 +10,9 @@ import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import example, given, settings
@@ -19,13 +21,16 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem, LedgerError
+from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
+from lmmscore.report.grids import NONE
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
     DrawnStanding,
     axis_over,
     interval_bar,
+    position_chart,
     rank_strip,
     round_step,
     standings_axis,
@@ -37,7 +42,7 @@ from lmmscore.report.page.edits import (
     slug,
 )
 from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
-from lmmscore.report.page.run_view import cost_line, coverage
+from lmmscore.report.page.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
 from lmmscore.run_folder import Run, open_run
@@ -335,6 +340,41 @@ def test_cost_counts_every_reply_once(hostile_run: Run) -> None:
     line = cost_line(RunData("run", hostile_run))
     assert line.startswith(f"{len(keys)} replies, ")
     assert line.endswith(f"${0.01 * len(keys):.2f}")
+
+
+def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) -> None:
+    """Replies without a price leave the dollars open, and the line says how many have one."""
+    prices = iter([0.01, *[None] * 1000])
+    reply = "a: 7"
+    dialog = tmp_path / "small.yaml"
+    dialog.write_text(
+        "dialog: small\nformat: 2\nversion: 1\ntitle: Small\ncovers: edit\noverall: mean\n"
+        "factors: [{key: a, name: A, scale: {min: 1, max: 10}}]\n"
+        'turns: [{name: t, read: scores, say: "Score it. {{show.source}}{{show.edit}}"}]\n'
+        'repair: {say: "Again, please. {{problems}}"}\n'
+    )
+    judge = ScriptedJudge(lambda _: Reply(reply, usage=Usage(100, 20), cost_usd=next(prices)))
+    judged = lmmscore.run(make_benchmark(items=2), str(dialog), judge, out=tmp_path / "run")
+    data = RunData("run", judged)
+    [grid] = cost_grid(data)
+    dollars = {row[0].text: row[-1].text for row in grid.rows}
+    assert dollars["mean per session"] == NONE and "0.0000" not in dollars.values()
+    line = cost_line(data)
+    assert line.endswith("$0.01 for 1 of them; the others have no price on record")
+
+
+def test_an_interval_by_position_needs_two_scores(run: Run) -> None:
+    """Half an interval is Student's; one score at a position has none, rather than one of no width."""
+    data = RunData("demo", run)
+    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)]
+    data.__dict__["scores"] = pd.DataFrame(
+        [(item, "m", place, "overall", score) for item, place, score in rows],
+        columns=["item", "method", "position", "factor", "score"],
+    )
+    found = place_means(data, "overall")
+    assert found[1] == pytest.approx((0.0, 12.706 * 1.0), rel=1e-3)
+    assert found[2] == (0.0, None)
+    assert "±" not in str(position_chart("p", {1: (0.5, None)}, "Overall").drawing)
 
 
 def test_pictures_can_lie_beside_the_page(run: Run, tmp_path: Path) -> None:

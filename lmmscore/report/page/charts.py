@@ -344,10 +344,10 @@ def _drawing(title: str, parts: Sequence[Markup], width: int = SIDE, height: int
     )
 
 
-def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: str) -> Chart:
+def position_chart(id: str, means: Mapping[int, tuple[float, float | None]], factor: str) -> Chart:
     """Return the mean score at each position less the methods' own means, with 95% intervals."""
     dots = [Dot(float(place), mean) for place, (mean, _) in means.items()]
-    ends = [mean + side * reach for mean, reach in means.values() for side in (-1, 1)]
+    ends = [mean + side * (reach or 0.0) for mean, reach in means.values() for side in (-1, 1)]
     room = Extent.over(dots, equal=False, also=[*ends, 0.0])
     title = f"{factor} by the position at which an edit was shown"
     # Positions are whole numbers: round steps of an axis would fall between them.
@@ -358,9 +358,12 @@ def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: st
     parts.append(svg("polyline", class_="quiet", points=_points(zero, room)))
     for place, (mean, reach) in means.items():
         x = room.x.at(place)
-        low, high = room.y.at(mean - reach), room.y.at(mean + reach)
-        words = f"position {place}: {number(mean, 2)} ± {number(reach, 2)}"
-        parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
+        words = f"position {place}: {number(mean, 2)}"
+        if reach is not None:
+            low, high = room.y.at(mean - reach), room.y.at(mean + reach)
+            words += f" ± {number(reach, 2)}"
+            parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
+
         dot = svg("circle", svg("title", words), class_="mean", cx=x, cy=room.y.at(mean), r=4)
         parts.append(dot)
 

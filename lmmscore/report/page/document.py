@@ -250,7 +250,8 @@ def _lede(runs: Sequence[RunData]) -> str:
         judge = f"{run.manifest.judge} with {run.manifest.dialog}"
         parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
 
-    return "; ".join(f"{what} {listed(how)}" for what, how in parts.items()) + "."
+    told = [f"{what} {listed(list(dict.fromkeys(how)))}" for what, how in parts.items()]
+    return "; ".join(told) + "."
 
 
 def _ratings(run: RunData, options: PageOptions) -> dict[tuple[str, str, str], float]:

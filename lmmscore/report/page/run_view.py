@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import t as student_t
 
 from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardTable, Leaderboard, rank
@@ -176,18 +177,24 @@ def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
     return charts
 
 
-def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
-    """Return, by place, the mean of score less the method's mean, and half its 95% interval."""
+def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | None]]:
+    """Return, by place, the mean of score less the method's mean, and half its 95% interval.
+
+    Of a single score there is no interval.
+    """
     rows = run.scores[(run.scores["factor"] == factor) & run.scores["score"].notna()]
     rows = rows[rows["position"].notna()]
     if rows.empty:
         return {}
 
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
-    found = {}
+    found: dict[int, tuple[float, float | None]] = {}
     for place, own in gaps.groupby(rows["position"].astype(int)):
-        spread = float(own.std(ddof=1)) if len(own) > 1 else 0.0
-        found[int(place)] = (float(own.mean()), 1.96 * spread / float(np.sqrt(len(own))))
+        reach = None
+        if len(own) > 1:
+            reach = float(student_t.ppf(0.975, len(own) - 1) * own.sem())
+
+        found[int(place)] = (float(own.mean()), reach)
 
     return found
 
@@ -287,16 +294,16 @@ def cost_grid(run: RunData) -> list[Grid]:
 
 
 def _cost_of(reply: Reply) -> np.ndarray:
-    """Return calls, tokens in and out, and US dollars; what was not counted is 0."""
+    """Return calls, tokens in and out, and US dollars; NaN where the price is not known."""
     usage = reply.usage
-    return np.array(
-        [1, usage.prompt_tokens or 0, usage.completion_tokens or 0, reply.cost_usd or 0.0]
-    )
+    dollars = np.nan if reply.cost_usd is None else reply.cost_usd
+    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, dollars])
 
 
 def _cost_cells(row: np.ndarray) -> list[str]:
     calls, sent, received, dollars = row
-    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", f"{dollars:,.4f}"]
+    price = NONE if np.isnan(dollars) else f"{dollars:,.4f}"
+    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", price]
 
 
 # What to be careful about
@@ -448,6 +455,9 @@ def cost_line(run: RunData) -> str:
         parts.append(f"{sent:,} tokens in, {received:,} out")
 
     price = f"${sum(costs):,.2f}" if costs else "no price on record"
+    if 0 < len(costs) < len(replies):
+        price += f" for {len(costs):,} of them; the others have no price on record"
+
     return ", ".join([*parts, price])
 
 
