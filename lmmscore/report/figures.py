@@ -24,8 +24,8 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
-from lmmscore.report.grids import DisplayNames
-from lmmscore.report.leaderboard import pair_title, title_of
+from lmmscore.report.grids import DisplayNames, rank_span
+from lmmscore.report.leaderboard import title_of
 from lmmscore.stats import correlation
 from lmmscore.stats.resampling import Floats
 
@@ -312,7 +312,7 @@ def pair_drawings(board: PairBoard, names: DisplayNames) -> list[Drawing]:
         ]
         if lines:
             label = f"strength (log scale), {level:.0%} interval"
-            drawings.append(_forest(pair_title(table, names), label, lines))
+            drawings.append(_forest(names.task(table.task), label, lines))
 
     return drawings
 
@@ -344,7 +344,7 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
 
         axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
         axis.annotate(
-            "" if line.ranks is None else _interval(line.ranks),
+            "" if line.ranks is None else rank_span(line.ranks),
             (1.02, k),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -363,10 +363,6 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     return figure
-
-
-def _interval(ends: tuple[int, int]) -> str:
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
 
 
 def factor_means(table: BoardTable, titles: Mapping[str, str], width_in: float) -> MplFigure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -28,6 +27,7 @@ from lmmscore.report.grids import (
     p_value,
     percent,
     plain,
+    rank_span,
     span,
     write,
 )
@@ -42,39 +42,48 @@ from lmmscore.stats.resampling import rounded
 
 def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
-    holes = any(row.rank_range for row in table.rows)
-    common = any(row.common_mean is not None for row in table.rows)
-    keys = ["rank", "method", "mean", *(["common_mean"] if common else [])]
-    keys += ["std", "n", "coverage", "mean_interval", "rank_interval"]
-    keys += [*(["rank_range"] if holes else []), "group", *_factors(table)]
-    columns = [HEADINGS.get(key, key) for key in keys]
-    means = marks([row.mean for row in table.rows])
-    factor_marks = {
-        name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
-    }
-    rows = []
-    for k, row in enumerate(table.rows):
-        cells = [
-            *_lead(row),
-            Cell(number(row.mean, decimals), means[k]),
-            *(plain(number(row.common_mean, decimals)) if common else ()),
-            *_certainty(row, decimals, holes),
-        ]
-        cells += [
-            Cell(number(row.factors[f], decimals), factor_marks[f][k]) for f in _factors(table)
-        ]
-        rows.append(tuple(cells))
+    rows = table.rows
+    factors = list(rows[0].factors) if rows else []
+    columns = [
+        ("rank", plain(*(number(row.rank, 0) for row in rows))),
+        ("method", plain(*(row.method for row in rows))),
+        ("mean", _marked([row.mean for row in rows], decimals)),
+    ]
+    if any(row.common_mean is not None for row in rows):
+        columns.append(("common_mean", plain(*(number(row.common_mean, decimals) for row in rows))))
 
+    columns += [
+        ("std", plain(*(number(row.std, decimals) for row in rows))),
+        ("n", plain(*(str(row.n) for row in rows))),
+        ("coverage", plain(*(percent(row.coverage) for row in rows))),
+        ("mean_interval", plain(*(span(row.mean_interval, decimals) for row in rows))),
+        ("rank_interval", plain(*(span(row.rank_interval, 0) for row in rows))),
+    ]
+    if any(row.rank_range for row in rows):
+        columns.append(("rank_range", plain(*(span(row.rank_range, 0) for row in rows))))
+
+    columns.append(("group", plain(*(row.group or NONE for row in rows))))
+    columns += [
+        (factor, _marked([row.factors[factor] for row in rows], decimals)) for factor in factors
+    ]
     return Grid(
         title=title_of(table),
-        columns=tuple(columns),
-        rows=tuple(rows),
-        keys=tuple(keys),
+        columns=tuple(HEADINGS.get(key, key) for key, _ in columns),
+        rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
+        keys=tuple(key for key, _ in columns),
         caption=table.caption,
         above=table.warnings,
         below=table.notes,
         text_columns=frozenset({1}),
-        spare=frozenset(range(len(columns) - len(_factors(table)), len(columns))),
+        spare=frozenset(range(len(columns) - len(factors), len(columns))),
+    )
+
+
+def _marked(values: Sequence[float | None], decimals: int) -> tuple[Cell, ...]:
+    """Return a column of figures, its best and second best marked."""
+    return tuple(
+        Cell(number(value, decimals), mark)
+        for value, mark in zip(values, marks(values), strict=True)
     )
 
 
@@ -83,27 +92,6 @@ def title_of(table: BoardTable) -> str:
     everywhere = ", ".join(table.among) or "All task categories"
     place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
-
-
-def _factors(table: BoardTable) -> list[str]:
-    return list(table.rows[0].factors) if table.rows else []
-
-
-def _lead(row: BoardRow) -> tuple[Cell, ...]:
-    return plain(NONE if row.rank is None else str(row.rank), row.method)
-
-
-def _certainty(row: BoardRow, decimals: int, holes: bool) -> tuple[Cell, ...]:
-    allowed = (span(row.rank_range, 0),) if holes else ()
-    return plain(
-        number(row.std, decimals),
-        str(row.n),
-        percent(row.coverage),
-        span(row.mean_interval, decimals),
-        span(row.rank_interval, 0),
-        *allowed,
-        row.group or NONE,
-    )
 
 
 def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
@@ -130,7 +118,6 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
         rows=tuple(rows),
         caption=f"Mean {tables[0].factor} ± std, and rank; {tables[0].rule}. Items: {counts}.",
         above=tuple(warnings),
-        text_columns=frozenset({0}),
         groups=tuple(groups),
     )
 
@@ -159,21 +146,6 @@ def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tup
         cells.append((Cell(number(row.mean, decimals) + std, flag), Cell(str(row.rank))))
 
     return cells
-
-
-def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
-    """Return the grids of a leaderboard: one a table or, `wide`,
-    one a factor with tasks side by side."""
-    if not wide:
-        return [table_grid(table, decimals=decimals) for table in board.tables]
-
-    factors = dict.fromkeys(table.factor for table in board.tables)
-    grids = []
-    for factor in factors:
-        tables = [table for table in board.tables if table.factor == factor]
-        grids.append(wide_grid(tables, decimals=decimals))
-
-    return grids
 
 
 def difference_grid(table: BoardTable, decimals: int) -> Grid:
@@ -224,9 +196,7 @@ def win_rate_grid(table: BoardTable) -> Grid:
         for method, line in zip(methods, matrix, strict=True)
     )
     caption = "Items on which the method of the row scored higher than that of the column."
-    return Grid(
-        f"Wins: {title_of(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0})
-    )
+    return Grid(f"Wins: {title_of(table)}", ("Method", *methods), rows, caption)
 
 
 def position_grid(effect: PositionEffect, decimals: int) -> Grid:
@@ -244,9 +214,7 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
     columns = ("Method", "Mean place", f"Mean {effect.factor}", "Order-adjusted mean")
     items = counted(effect.items, "item")
     caption = f"Means over judgements (n = {effect.n}, {items}). {effect.statement}"
-    return Grid(
-        "Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0})
-    )
+    return Grid("Position", columns, rows, caption, above=effect.doubts)
 
 
 def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
@@ -277,7 +245,6 @@ def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
         columns,
         rows,
         diagnostics.repeat_statement(spreads[0]),
-        text_columns=frozenset({0}),
     )
 
 
@@ -301,6 +268,7 @@ def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
             f"Variance components over {counted(found.items, 'item')} that all {found.methods} "
             "methods have; "
             "then the standard error of the difference of two methods' means.",
+            text_columns=frozenset(),
             groups=(("Variance", 4), ("Error of a difference", 3)),
         )
     ]
@@ -330,7 +298,6 @@ def sensitivity_grid(found: diagnostics.Sensitivity) -> Grid:
         rows,
         caption,
         below=below,
-        text_columns=frozenset({0}),
     )
 
 
@@ -369,7 +336,6 @@ def habit_grid(found: diagnostics.Habits, *, asks_to_avoid_ties: bool) -> Grid:
         rows,
         f"Edits by outcome: {outcomes}." if outcomes else "",
         below=tuple(said),
-        text_columns=frozenset({0}),
     )
 
 
@@ -385,7 +351,7 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
             number(row.difference, decimals),
             str(row.rank),
             str(row.published_rank),
-            NONE if row.printed_rank is None else str(row.printed_rank),
+            number(row.printed_rank, 0),
         )
         for row in found.rows
     )
@@ -414,7 +380,7 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
     )
     place = found.task if found.factor == OVERALL else f"{found.task}: {found.factor}"
-    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
+    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below))
 
 
 def comparison_grids(
@@ -427,15 +393,13 @@ def comparison_grids(
     # The table over all categories says most, and stands first.
     for factor, task in sorted(tables, key=lambda table: table[1] is not None):
         lines = [line for line in found.changes if (line.factor, line.task) == (factor, task)]
-        heading = "All task categories" if task is None else called.task(task)
-        heading += "" if factor == OVERALL else f": {factor}"
+        heading = called.task(task) + ("" if factor == OVERALL else f": {factor}")
         grids.append(
             Grid(
                 heading,
                 ("Method", *_change_heads(found.names)),
                 tuple(_change_row(line, called, decimals) for line in lines),
                 f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]}.",
-                text_columns=frozenset({0}),
             )
         )
 
@@ -583,13 +547,15 @@ def board_document(
     """Return a leaderboard as a document that any format can write."""
     shown = shown_tables(with_names(board, view.names))
     if view.wide:
-        grids = board_grids(replace(board, tables=shown), decimals=view.places, wide=True)
+        factors = dict.fromkeys(table.factor for table in shown)
+        sides = [[table for table in shown if table.factor == factor] for factor in factors]
+        grids = [wide_grid(tables, decimals=view.places) for tables in sides]
     else:
         grids = [_grid(table, view) for table in shown]
 
     rules = [] if view.wide else [_rule(table, view) for table in shown]
     return TableDocument(
-        grids=[*(labelled(grid) for grid in grids), *further],
+        grids=[*grids, *further],
         caution=board.caution,
         notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
         records=[
@@ -628,16 +594,6 @@ def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
     task = None if table.task is None else names.task(table.task)
     among = tuple(names.task(name) for name in table.among)
     return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
-
-
-def labelled(grid: Grid) -> Grid:
-    """Return a grid with a name that LaTeX can refer to."""
-    return replace(grid, label=grid.label or label(grid.title))
-
-
-def label(title: str) -> str:
-    """Return a name for \\label, made of a title."""
-    return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
 def _rule(table: BoardTable, view: BoardView) -> str:
@@ -687,29 +643,30 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
     """Return what a paper prints: method, mean ± its interval, rank interval, group."""
-    flags = marks([row.mean for row in table.rows])
-    grouped = any(row.group for row in table.rows)
-    rows = [
-        (
-            Cell(row.method),
-            Cell(_with_margin(row, decimals), flag),
-            Cell(_rank_words(row)),
-            *([Cell(row.group or NONE)] if grouped else []),
-        )
-        for row, flag in zip(table.rows, flags, strict=True)
+    rows = table.rows
+    flags = marks([row.mean for row in rows])
+    means = zip(rows, flags, strict=True)
+    columns = [
+        ("method", plain(*(row.method for row in rows))),
+        ("mean", tuple(Cell(_with_margin(row, decimals), flag) for row, flag in means)),
+        ("rank", plain(*(_rank_words(row) for row in rows))),
     ]
-    columns = [HEADINGS["method"], HEADINGS["mean"], HEADINGS["rank"]]
-    margins = any(row.mean_interval for row in table.rows)
-    ranges = any(row.rank_interval for row in table.rows)
-    note = "±: 95% interval of the mean, its longer side where a scale ends." if margins else ""
-    note += " In parentheses: rank interval." if ranges else ""
+    if any(row.group for row in rows):
+        columns.append(("group", plain(*(row.group or NONE for row in rows))))
+
+    note = []
+    if any(row.mean_interval for row in rows):
+        note.append("±: 95% interval of the mean, its longer side where a scale ends.")
+
+    if any(row.rank_interval for row in rows):
+        note.append("In parentheses: rank interval.")
+
     return Grid(
         title=title_of(table),
-        columns=(*columns, *([HEADINGS["group"]] if grouped else [])),
-        rows=tuple(rows),
+        columns=tuple(HEADINGS[key] for key, _ in columns),
+        rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
         above=table.warnings,
-        below=tuple(text for text in (note.strip(), *table.notes) if text),
-        text_columns=frozenset({0}),
+        below=(" ".join(note), *table.notes) if note else table.notes,
     )
 
 
@@ -727,8 +684,7 @@ def _rank_words(row: BoardRow) -> str:
         return NONE
     if row.rank_interval is None:
         return str(row.rank)
-    low, high = row.rank_interval
-    return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
+    return f"{row.rank} ({rank_span(row.rank_interval)})"
 
 
 def render_grids(
@@ -742,7 +698,7 @@ def render_grids(
     star: bool = False,
 ) -> str:
     """Return grids as Markdown, LaTeX or terminal text."""
-    document = TableDocument([labelled(grid) for grid in grids], caution, list(notes))
+    document = TableDocument(grids, caution, notes)
     return write(document, format, TableLayout(width, color, star))
 
 
@@ -768,7 +724,6 @@ def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | 
         rows,
         groups.caption,
         text_columns=frozenset(range(len(groups.keys))),
-        label=label(title),
     )
     table = {"task": None, "by": list(groups.keys), "caption": groups.caption, "rows": lines}
     heads = [*groups.keys, "mean", "std", "n", "coverage"]
@@ -847,7 +802,7 @@ def pair_document(
         records += [_rounded(record, decimals) for record in table.records()]
 
     return TableDocument(
-        grids=[labelled(grid) for grid in grids],
+        grids=grids,
         caution=board.caution,
         notes=board.notes,
         records=records,
@@ -863,7 +818,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
 
     for row, strength_mark, rate_mark in zip(table.rows, strength_marks, rate_marks, strict=True):
         cells = (
-            Cell(NONE if row.rank is None else str(row.rank)),
+            Cell(number(row.rank, 0)),
             Cell(names.method(row.method)),
             Cell(number(row.strength, decimals), strength_mark),
             Cell(span(row.strength_interval, decimals)),
@@ -876,7 +831,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
     items = counted(table.items, "item")
     played = counted(table.matches, "match", "matches")
     return Grid(
-        title=pair_title(table, names),
+        title=names.task(table.task),
         columns=tuple(PAIR_HEADINGS.values()),
         rows=tuple(rows),
         keys=tuple(PAIR_HEADINGS),
@@ -908,11 +863,6 @@ def _compact_pairs(grid: Grid) -> Grid:
     )
 
 
-def pair_title(table: PairTable, names: DisplayNames) -> str:
-    """Return the heading of a table of pairs."""
-    return "All task categories" if table.task is None else names.task(table.task)
-
-
 def win_grid(table: PairTable, names: DisplayNames) -> Grid:
     """Return how often the method of a row beat that of a column."""
     methods = [row.method for row in table.rows]
@@ -923,11 +873,10 @@ def win_grid(table: PairTable, names: DisplayNames) -> Grid:
         rows.append(plain(names.method(one), *rates))
 
     return Grid(
-        title=f"{pair_title(table, names)}: win rates",
+        title=f"{names.task(table.task)}: win rates",
         columns=("Row against column", *(names.method(name) for name in methods)),
         rows=tuple(rows),
         caption="How often the method of the row beat that of the column; a tie counts one half.",
-        text_columns=frozenset({0}),
     )
 
 

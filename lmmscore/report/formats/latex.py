@@ -89,7 +89,7 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
         rf"\begin{{{name}}}[t]",
         r"  \centering",
         rf"  \caption{{{escape(_sentence(grid))}}}",
-        *([rf"  \label{{{grid.label}}}"] if grid.label else []),
+        rf"  \label{{{_label(grid.title)}}}",
         r"  \small",
         r"  \setlength{\tabcolsep}{4pt}",
         "  \\par\\smallskip\n".join(tabulars),
@@ -98,6 +98,11 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _label(title: str) -> str:
+    """Return a name that a document can refer to, made of a title."""
+    return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
 def _sentence(grid: Grid) -> str:

@@ -21,6 +21,7 @@ from lmmscore.report.grids import (
     number,
     p_value,
     percent,
+    rank_span,
     span,
     write,
 )
@@ -266,7 +267,7 @@ def _board(run: RunData, ranking: _Ranking, prefix: str) -> Board:
     return Board(
         id=board_id(prefix, ranking.task, ranking.factor),
         task=ranking.task or "",
-        task_title=task_title(run, ranking.task),
+        task_title=run.names.task(ranking.task),
         factor=ranking.factor,
         factor_title=ranking.factor_title,
         verdict=grid.verdict,
@@ -283,11 +284,6 @@ def _board(run: RunData, ranking: _Ranking, prefix: str) -> Board:
     )
 
 
-def task_title(run: RunData, task: str | None) -> str:
-    """Return what a table of one task category, or of all, is called."""
-    return "All task categories" if task is None else run.names.task(task)
-
-
 def _lines(run: RunData, ranking: _Ranking, prefix: str) -> Iterator[ResultLine]:
     axis = standings_axis([row.drawn for row in ranking.rows])
     letters = "".join(sorted({letter for row in ranking.rows for letter in row.group}))
@@ -297,8 +293,7 @@ def _lines(run: RunData, ranking: _Ranking, prefix: str) -> Iterator[ResultLine]
     for row, mark in zip(ranking.rows, best, strict=True):
         drawn, name = row.drawn, run.names.method(row.method)
         value, interval = number(drawn.value, 2), span(drawn.interval, 2)
-        rank = NONE if drawn.rank is None else str(drawn.rank)
-        ranks = rank_words(drawn.rank_interval)
+        rank, ranks = number(drawn.rank, 0), rank_span(drawn.rank_interval)
         groups = f"groups {', '.join(row.group)}" if row.group else "no group"
         link = gallery_link(
             run, prefix, method=row.method, task=ranking.task, factor=ranking.factor
@@ -317,13 +312,6 @@ def _lines(run: RunData, ranking: _Ranking, prefix: str) -> Iterator[ResultLine]
             group=group_bars(row.group, letters, f"{name}: {groups}"),
             further=(row.further,),
         )
-
-
-def rank_words(interval: tuple[int, int] | None) -> str:
-    """Return a rank interval, as one number where it is one."""
-    if interval is not None and interval[0] == interval[1]:
-        return str(interval[0])
-    return span(interval, 0)
 
 
 def gallery_link(

@@ -21,7 +21,7 @@ from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
-from lmmscore.report.grids import HEADINGS, NONE, Grid, plain
+from lmmscore.report.grids import HEADINGS, Grid, number, plain
 from lmmscore.report.page.charts import (
     AgreementCharts,
     Chart,
@@ -338,9 +338,9 @@ def _ranks_compared(
     for method in methods:
         title = runs[0].names.method(method)
         ranks[title] = [own.get(method) for own in standings]
-        rows.append(plain(title, *map(_rank_cell, ranks[title])))
+        rows.append(plain(title, *(number(rank, 0) for rank in ranks[title])))
 
-    grid = Grid("Ranks", ("Method", *names), tuple(rows), text_columns=frozenset({0}))
+    grid = Grid("Ranks", ("Method", *names), tuple(rows))
     charts: list[Chart] = []
     if all(run.run.is_of_pairs for run in runs):
         charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))]
@@ -352,10 +352,6 @@ def _ranks(board: Leaderboard | PairBoard) -> dict[str, int | None]:
     """Return the rank of every method over all task categories."""
     whole = [table for table in board.tables if table.task is None] or board.tables
     return {row.method: row.rank for row in whole[0].rows}
-
-
-def _rank_cell(rank: int | None) -> str:
-    return NONE if rank is None else str(rank)
 
 
 def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:

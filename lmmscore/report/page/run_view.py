@@ -22,7 +22,7 @@ from lmmscore.leaderboard.matches import PairBoard, PairTable, position_notes, r
 from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
 from lmmscore.report.grids import NONE, Grid, p_value, percent, plain
-from lmmscore.report.page.boards import Board, make_boards, make_maps, task_title, whole_first
+from lmmscore.report.page.boards import Board, make_boards, make_maps, whole_first
 from lmmscore.report.page.charts import (
     Chart,
     HeatMap,
@@ -213,7 +213,7 @@ def _score_grids(run: RunData, behind: Extras) -> list[Grid]:
 
 def _verdict_chart(run: RunData, tables: Sequence[PairTable], number_of_run: int) -> Chart:
     title = "Verdicts by the position at which an edit was shown"
-    lines = {task_title(run, table.task): _by_place(run, table.task) for table in tables}
+    lines = {run.names.task(table.task): _by_place(run, table.task) for table in tables}
     return preference_chart(f"position-{number_of_run}", title, lines)
 
 
@@ -239,7 +239,7 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
         p = swings.p if table.twice else bias.p
         rows.append(
             plain(
-                task_title(run, table.task),
+                run.names.task(table.task),
                 f"{bias.first} of {bias.decided}",
                 percent(bias.share),
                 judged,
@@ -262,7 +262,6 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
         "First won: verdicts for the edit shown first, of all that were not ties. Ended "
         "differently: matches whose two orders disagree; they count as ties. The p-value is that "
         "of a judge without preference for a position.",
-        text_columns=frozenset({0}),
     )
 
 
@@ -288,7 +287,6 @@ def cost_grid(run: RunData) -> list[Grid]:
         ("Method", "Calls", "Tokens in", "Tokens out", "US dollars"),
         tuple(rows),
         "Turns about one method’s edit count for it; all other turns for the whole session.",
-        text_columns=frozenset({0}),
     )
     return [grid]
 
