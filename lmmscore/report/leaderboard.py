@@ -42,49 +42,55 @@ from lmmscore.stats.resampling import rounded
 
 def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
-    rows = table.rows
-    factors = list(rows[0].factors) if rows else []
-    columns = [
-        ("rank", plain(*(number(row.rank, 0) for row in rows))),
-        ("method", plain(*(row.method for row in rows))),
-        ("mean", _marked([row.mean for row in rows], decimals)),
+    factors = list(table.rows[0].factors) if table.rows else []
+    texts = [_texts(row, decimals) for row in table.rows]
+    # Not every table has something to say in these.
+    empty = [
+        key for key in ("common_mean", "rank_range") if all(line[key] == NONE for line in texts)
     ]
-    if any(row.common_mean is not None for row in rows):
-        columns.append(("common_mean", plain(*(number(row.common_mean, decimals) for row in rows))))
+    keys = [key for key in HEADINGS if key not in empty]
+    means = marks([row.mean for row in table.rows])
+    by_factor = [_marked([row.factors[name] for row in table.rows], decimals) for name in factors]
+    rows = []
+    for k, line in enumerate(texts):
+        lead = [Cell(line[key], means[k] if key == "mean" else "") for key in keys]
+        rows.append((*lead, *(column[k] for column in by_factor)))
 
-    columns += [
-        ("std", plain(*(number(row.std, decimals) for row in rows))),
-        ("n", plain(*(str(row.n) for row in rows))),
-        ("coverage", plain(*(percent(row.coverage) for row in rows))),
-        ("mean_interval", plain(*(span(row.mean_interval, decimals) for row in rows))),
-        ("rank_interval", plain(*(span(row.rank_interval, 0) for row in rows))),
-    ]
-    if any(row.rank_range for row in rows):
-        columns.append(("rank_range", plain(*(span(row.rank_range, 0) for row in rows))))
-
-    columns.append(("group", plain(*(row.group or NONE for row in rows))))
-    columns += [
-        (factor, _marked([row.factors[factor] for row in rows], decimals)) for factor in factors
-    ]
+    keys += factors
     return Grid(
         title=title_of(table),
-        columns=tuple(HEADINGS.get(key, key) for key, _ in columns),
-        rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
-        keys=tuple(key for key, _ in columns),
+        columns=tuple(HEADINGS.get(key, key) for key in keys),
+        rows=tuple(rows),
+        keys=tuple(keys),
         caption=table.caption,
         above=table.warnings,
         below=table.notes,
         text_columns=frozenset({1}),
-        spare=frozenset(range(len(columns) - len(factors), len(columns))),
+        spare=frozenset(range(len(keys) - len(factors), len(keys))),
     )
 
 
-def _marked(values: Sequence[float | None], decimals: int) -> tuple[Cell, ...]:
+def _texts(row: BoardRow, decimals: int) -> dict[str, str]:
+    """Return what stands in each column that `HEADINGS` names."""
+    return {
+        "rank": number(row.rank, 0),
+        "method": row.method,
+        "mean": number(row.mean, decimals),
+        "common_mean": number(row.common_mean, decimals),
+        "std": number(row.std, decimals),
+        "n": str(row.n),
+        "coverage": percent(row.coverage),
+        "mean_interval": span(row.mean_interval, decimals),
+        "rank_interval": span(row.rank_interval, 0),
+        "rank_range": span(row.rank_range, 0),
+        "group": row.group or NONE,
+    }
+
+
+def _marked(values: Sequence[float | None], decimals: int) -> list[Cell]:
     """Return a column of figures, its best and second best marked."""
-    return tuple(
-        Cell(number(value, decimals), mark)
-        for value, mark in zip(values, marks(values), strict=True)
-    )
+    flags = marks(values)
+    return [Cell(number(value, decimals), flags[k]) for k, value in enumerate(values)]
 
 
 def title_of(table: BoardTable) -> str:
@@ -643,31 +649,29 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
     """Return what a paper prints: method, mean ± its interval, rank interval, group."""
-    rows = table.rows
-    flags = marks([row.mean for row in rows])
-    means = zip(rows, flags, strict=True)
-    columns = [
-        ("method", plain(*(row.method for row in rows))),
-        ("mean", tuple(Cell(_with_margin(row, decimals), flag) for row, flag in means)),
-        ("rank", plain(*(_rank_words(row) for row in rows))),
-    ]
-    if any(row.group for row in rows):
-        columns.append(("group", plain(*(row.group or NONE for row in rows))))
+    flags = marks([row.mean for row in table.rows])
+    rows = []
+    for row, flag in zip(table.rows, flags, strict=True):
+        mean = Cell(_with_margin(row, decimals), flag)
+        rows.append((Cell(row.method), mean, Cell(_rank_words(row)), Cell(row.group or NONE)))
 
     note = []
-    if any(row.mean_interval for row in rows):
+    if any(row.mean_interval for row in table.rows):
         note.append("±: 95% interval of the mean, its longer side where a scale ends.")
 
-    if any(row.rank_interval for row in rows):
+    if any(row.rank_interval for row in table.rows):
         note.append("In parentheses: rank interval.")
 
-    return Grid(
+    keys = ("method", "mean", "rank", "group")
+    grid = Grid(
         title=title_of(table),
-        columns=tuple(HEADINGS[key] for key, _ in columns),
-        rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
+        columns=tuple(HEADINGS[key] for key in keys),
+        rows=tuple(rows),
         above=table.warnings,
         below=(" ".join(note), *table.notes) if note else table.notes,
     )
+    grouped = any(row.group for row in table.rows)
+    return grid if grouped else grid.select(range(3))
 
 
 def _with_margin(row: BoardRow, decimals: int) -> str:

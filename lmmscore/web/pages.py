@@ -6,18 +6,18 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.report.page.markup import digest_source, inert_json
+from lmmscore.report.page.markup import page_templates, policy
 
 _log = logging.getLogger("lmmscore.web")
 
@@ -25,69 +25,33 @@ ASSETS = Path(__file__).parent / "assets"
 
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 
-_ALWAYS = {
+_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "X-Robots-Tag": "noindex",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": policy(
+        script_src="'self'",
+        style_src="'self'",
+        img_src="'self'",
+        connect_src="'self'",
+        form_action="'self'",
+        frame_ancestors="'none'",
+    ),
 }
-
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "img-src": "'self'",
-    "connect-src": "'self'",
-    "base-uri": "'none'",
-    "form-action": "'self'",
-    "frame-ancestors": "'none'",
-    "require-trusted-types-for": "'script'",
-    "trusted-types": "'none'",
-}
-
-
-def security_headers() -> dict[str, str]:
-    """Return what every response carries: nothing runs but our own files, nothing is kept."""
-    policy = "; ".join(f"{name} {value}" for name, value in _POLICY.items())
-    return {**_ALWAYS, "Content-Security-Policy": policy}
-
-
-def inline_policy(
-    styles: Sequence[str], scripts: Sequence[str], pictures: str, connect: str
-) -> str:
-    """Return the policy of a page that is one file: its own code is known by digest."""
-    given = {
-        "default-src": "'none'",
-        "script-src": " ".join(map(digest_source, scripts)),
-        "style-src": " ".join(map(digest_source, styles)),
-        "img-src": pictures,
-        "connect-src": connect or "'none'",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "require-trusted-types-for": "'script'",
-        "trusted-types": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in given.items())
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lmmscore.web", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["inert"] = inert_json
-    return environment
+"""What every response carries: nothing runs but our own files, nothing is kept."""
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Return a page."""
-    return _environment().get_template(template).render(**values)
+    return _templates().get_template(template).render(**values)
+
+
+@cache
+def _templates() -> Environment:
+    return page_templates("lmmscore.web", "assets")
 
 
 def asset(name: str) -> str:
@@ -161,7 +125,7 @@ async def no_icon(_: web.Request) -> web.Response:
 
 def add_headers(response: web.StreamResponse) -> None:
     """Put on a response what keeps foreign code out, and take off what tells of us."""
-    for name, value in security_headers().items():
+    for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers["Server"] = "lmmscore"
 

@@ -19,12 +19,12 @@ from aiohttp import web
 from markupsafe import Markup
 
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
+from lmmscore.report.page.markup import inline_policy
 from lmmscore.web.database import Assignment, Rater
 from lmmscore.web.pages import (
     add_headers,
     asset,
     asset_response,
-    inline_policy,
     log_failure,
     markdown,
     no_icon,
@@ -326,10 +326,10 @@ def one_script(names: Sequence[str]) -> str:
 def _page(instructions: str, data: dict[str, Any], post: str) -> str:
     styles = [asset(name) for name in STYLES]
     script = one_script(SCRIPTS)
-    connect = web_origin(post, "--post") if post else ""
+    connect = web_origin(post, "--post") if post else "'none'"
     inline = {
         # From a disk, `self` is nobody: pictures beside the page are files.
-        "policy": inline_policy(styles, [script], "'self' file:", connect),
+        "policy": inline_policy(styles, [script], img_src="'self' file:", connect_src=connect),
         "styles": [Markup(code) for code in styles],
         "script": Markup(script),
         "data": data,

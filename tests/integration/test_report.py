@@ -41,7 +41,7 @@ from lmmscore.report.page.edits import (
     place_pictures,
     slug,
 )
-from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
+from lmmscore.report.page.markup import digest_source, inert_json, inline_policy, markup
 from lmmscore.report.page.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
@@ -720,7 +720,7 @@ def test_a_page_about_two_runs_leaves_their_own_pages_alone(run: Run, tmp_path: 
 
 def test_the_policy_names_each_script() -> None:
     """Code that is not ours has another digest, and so does not run."""
-    said = policy(["a{}"], ["x()"], assets=False)
+    said = inline_policy(["a{}"], ["x()"], img_src="data:")
     assert digest_source("x()") in said and digest_source("y()") not in said
 
 

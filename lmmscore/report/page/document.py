@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from lmmscore.agreement import Agreement
@@ -44,7 +44,7 @@ from lmmscore.report.page.edits import (
     slug,
     talk_list,
 )
-from lmmscore.report.page.markup import inert_json, policy, true_minus
+from lmmscore.report.page.markup import inline_policy, page_templates
 from lmmscore.report.page.run_view import RunView, page_provenance, rank_run, view_run
 from lmmscore.report.run_data import WIN_RATE, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
@@ -384,9 +384,10 @@ def _bump(run: RunData, names: Sequence[str], result: RunComparison) -> Chart:
 def _filled(
     content: PageContent, placed: PicturePlace, side_px: int, options: PageOptions
 ) -> Iterable[str]:
-    environment = _environment()
+    environment = page_templates("lmmscore.report.page", "templates")
     styles = [_source(environment, name) for name in STYLES]
     scripts = [_source(environment, name) for name in SCRIPTS]
+    pictures = "data: 'self'" if options.assets else "data:"
     core = {
         **content.core,
         "assets": options.assets,
@@ -395,7 +396,7 @@ def _filled(
     }
     return environment.get_template("page.html.j2").generate(
         page=content,
-        policy=policy(styles, scripts, assets=options.assets),
+        policy=inline_policy(styles, scripts, img_src=pictures),
         styles=[Markup(code) for code in styles],
         scripts=[Markup(code) for code in scripts],
         core=core,
@@ -404,19 +405,6 @@ def _filled(
         provenance=page_provenance(options.command, side_px),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lmmscore.report.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["inert"] = inert_json
-    environment.filters["minus"] = true_minus
-    return environment
 
 
 def _source(environment: Environment, name: str) -> str:
