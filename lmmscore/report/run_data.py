@@ -619,6 +619,11 @@ class RunData:
         return {OVERALL: "Overall", WIN_RATE: "Win rate"}.get(factor, factor)
 
 
+def in_utc(moment: str) -> str:
+    """Return a recorded moment as people write it: date, space, time."""
+    return moment.replace("T", " ").removesuffix("+00:00")
+
+
 def points_of(found: Iterable[Match]) -> pd.DataFrame:
     """Return the results of matches as a tidy table: 1 for a win, ½ for a tie, 0 for a loss.
 

@@ -37,7 +37,7 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.edits import (
     APART,
-    PictureSet,
+    Numbered,
     place_pictures,
     slug,
 )
@@ -595,12 +595,12 @@ def test_thumbnails_shrink_as_pictures_grow_many(tmp_path: Path) -> None:
     """Few pictures are shown large; of many, each is small; one that is gone is no error."""
     sizes = [sensible_px(count) for count in (10, 1000, 9000)]
     assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
-    pictures = PictureSet()
+    pictures: Numbered[Path] = Numbered()
     boat, gone = DEMO / "source/boat.jpg", tmp_path / "gone.png"
     assert [pictures.add(path) for path in (boat, gone, boat)] == [0, 1, 0]
     with ThumbnailMaker(None) as maker:
-        maker.begin(pictures.paths, 32)
-        made = maker.finish(pictures.paths)
+        maker.begin(list(pictures), 32)
+        made = maker.finish(list(pictures))
     placed = place_pictures(pictures, made, assets=None, full=False)
     (bundle,) = placed.thumbnails
     assert bundle[0].startswith("UklGR") and bundle[1] == ""

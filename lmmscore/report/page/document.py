@@ -35,9 +35,8 @@ from lmmscore.report.page.edits import (
     BUNDLE,
     TALKS_IN_BUNDLE,
     EditData,
+    Numbered,
     PicturePlace,
-    PictureSet,
-    SharedTexts,
     bundles,
     place_pictures,
     run_facts,
@@ -141,12 +140,12 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
     for run in runs:
         run.check_ledger()
 
-    pictures = PictureSet()
+    pictures: Numbered[Path] = Numbered()
     cache = runs[0].run.path / CACHE_NAME if options.keep_thumbnails else None
     with ThumbnailMaker(cache) as maker, _without_collecting():
         content = gather(runs, pictures, maker, options)
         with options.counting("thumbnails", len(pictures)) as counter:
-            thumbnails = maker.finish(pictures.paths, counter)
+            thumbnails = maker.finish(list(pictures), counter)
 
     folder = options.out.with_name(f"{options.out.stem}_assets") if options.assets else None
     placed = place_pictures(pictures, thumbnails, assets=folder, full=options.full_images)
@@ -180,14 +179,14 @@ class _ShownRun:
 
 
 def gather(
-    runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
+    runs: Sequence[RunData], pictures: Numbered[Path], maker: ThumbnailMaker, options: PageOptions
 ) -> PageContent:
     """Return everything that is to be shown of these runs; thumbnails are begun first."""
     # They are most of the work, and can be made while replies are read and tables computed.
     shown = list(dict.fromkeys(path for run in runs for path in run.shown_pictures))
     maker.begin(shown, options.thumb_px or sensible_px(len(shown)))
 
-    texts = SharedTexts()
+    texts: Numbered[str] = Numbered()
     parts = [_part(number, run, pictures, texts) for number, run in enumerate(runs)]
     # Items before conversations: the pictures of the edits then lie together in the page.
     facts, items = _run_data(parts, options)
@@ -213,12 +212,12 @@ def gather(
             "copies": {board.id: board.copies for view in views for board in view.boards},
             "charts": _chart_data(views, compared, rated),
         },
-        texts=list(texts.texts),
+        texts=list(texts),
         bundles=bundles([talk for own in talks for talk in own], TALKS_IN_BUNDLE),
     )
 
 
-def _part(number: int, run: RunData, pictures: PictureSet, texts: SharedTexts) -> _ShownRun:
+def _part(number: int, run: RunData, pictures: Numbered[Path], texts: Numbered[str]) -> _ShownRun:
     # The links of the first run are those of a page about it alone.
     prefix = slug(run.name) if number else ""
     return _ShownRun(number, run, prefix, EditData(run, prefix, pictures, texts), rank_run(run))

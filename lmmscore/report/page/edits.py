@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,32 +17,32 @@ from lmmscore.images import encode, load_rgb
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.page.charts import MeanRatings
 from lmmscore.report.page.markup import is_plain, markup
-from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk
+from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk, in_utc
 from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
 """So many conversations lie together."""
 
 Bundled = TypeVar("Bundled")
+Counted = TypeVar("Counted")
 
 _FIRST_KINDS = ("source", "reference", "marked")
 
 
-class SharedTexts:
-    """Texts that many conversations share, each kept once."""
+class Numbered(dict[Counted, int]):
+    """Numbers things as they are met, each once; the page knows pictures and questions so."""
 
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-
-    def add(self, text: str) -> int:
-        """Return the number of a text."""
-        return self.texts.setdefault(text, len(self.texts))
+    def add(self, thing: Counted) -> int:
+        """Return the number of a thing."""
+        return self.setdefault(thing, len(self))
 
 
 class EditData:
     """Turns one run into the items and conversations of the page."""
 
-    def __init__(self, run: RunData, prefix: str, pictures: PictureSet, texts: SharedTexts) -> None:
+    def __init__(
+        self, run: RunData, prefix: str, pictures: Numbered[Path], texts: Numbered[str]
+    ) -> None:
         self._run = run
         self._prefix = prefix
         self._pictures = pictures
@@ -282,8 +282,7 @@ def _facts(turn: PlayedTurn) -> str:
         return ""
 
     reply, usage = turn.reply, turn.reply.usage
-    when = turn.entry.recorded_at.replace("T", " ").removesuffix("+00:00")
-    parts = [reply.model, f"{when} UTC"]
+    parts = [reply.model, f"{in_utc(turn.entry.recorded_at)} UTC"]
     if usage.prompt_tokens is not None or usage.completion_tokens is not None:
         sent, received = usage.prompt_tokens or 0, usage.completion_tokens or 0
         parts.append(f"{sent:,} tokens in, {received:,} out")
@@ -409,27 +408,8 @@ class PicturePlace:
     """One for each picture: a data address, or one seen from the page; none at all if not asked."""
 
 
-class PictureSet:
-    """Numbers pictures as they are met, each file once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Path, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files, in the order of their numbers."""
-        return list(self._numbers)
-
-    def add(self, path: Path) -> int:
-        """Return the number by which the page knows this picture."""
-        return self._numbers.setdefault(path, len(self._numbers))
-
-
 def place_pictures(
-    pictures: PictureSet, thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
+    pictures: Iterable[Path], thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
 ) -> PicturePlace:
     """Put the thumbnails and the full pictures where the page will find them.
 
@@ -438,13 +418,13 @@ def place_pictures(
     """
     if assets is None:
         texts = [base64.b64encode(data).decode() for data in thumbnails]
-        originals = [_data_address(path) for path in pictures.paths] if full else []
+        originals = [_data_address(path) for path in pictures] if full else []
         return PicturePlace(bundles(texts, BUNDLE), originals)
 
     try:
         assets.mkdir(parents=True, exist_ok=True)
         addresses = [_beside(data, ".webp", assets) for data in thumbnails]
-        originals = [_beside(*_original(path), assets) for path in pictures.paths]
+        originals = [_beside(*_original(path), assets) for path in pictures]
     except OSError as error:
         reason = error.strerror or error
         raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
