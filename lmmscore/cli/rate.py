@@ -30,9 +30,8 @@ from lmmscore.options import Selection
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
-    from lmmscore.web.database import Rater
     from lmmscore.web.rating import RatingStudy
-    from lmmscore.web.study import Study
+    from lmmscore.web.study import Rater, Study
 
 
 GROUPS = {
@@ -171,9 +170,8 @@ def command(benchmark: Path, **options: Any) -> None:
     """
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
-    from lmmscore.web.database import open_study
     from lmmscore.web.rating import RatingStudy
-    from lmmscore.web.study import study_folder
+    from lmmscore.web.study import open_study, study_folder
 
     _check_company(options)
     whole = load_benchmark(benchmark)
@@ -228,7 +226,7 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
 
 
 def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.web.study import raters_needed
+    from lmmscore.web.rating import raters_needed
 
     if options["static"]:
         _write_static(rating, options)
@@ -247,9 +245,14 @@ def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
 async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.pages import hosted, until_interrupted
-    from lmmscore.web.rating import PictureFolder
-    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
+    from lmmscore.web.pages import (
+        Doors,
+        PictureFolder,
+        RatingPage,
+        hosted,
+        until_interrupted,
+        web_origin,
+    )
 
     public = options["public"].rstrip("/")
     if public:
@@ -286,8 +289,8 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.screen import counting
-    from lmmscore.web.rating_page import web_origin, write_static
-    from lmmscore.web.study import raters_needed
+    from lmmscore.web.pages import web_origin, write_static
+    from lmmscore.web.rating import raters_needed
 
     if options["post"]:
         web_origin(options["post"], "--post")
@@ -340,8 +343,8 @@ def _pilot(
     folder: Path, study: Study, protocol: Protocol, run: str
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import database_rows, scores_of_raters
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
     seconds: list[float] = []
     scores, basis = None, ""
@@ -360,7 +363,6 @@ def _pilot(
 
 
 def _export(folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import (
         database_rows,
         download_ratings,
@@ -369,6 +371,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         to_csv,
         to_json,
     )
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
     notes: list[str] = []
     with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
@@ -396,7 +399,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
 
 
 def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
     path = folder / FILE_NAME
     with closing(RatingDatabase(path, read_only=True)):

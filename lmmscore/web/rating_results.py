@@ -24,22 +24,25 @@ from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor
 from lmmscore.tables import defuse, restore
-from lmmscore.web.database import (
+from lmmscore.web.rating import (
+    AnswerRefused,
+    answers_for_page,
+    checked_answer,
+    raters_needed,
+    seconds_sent,
+    slots_for,
+)
+from lmmscore.web.study import (
     FILE_NAME,
     Assignment,
     RaterAnswer,
     RatingDatabase,
-    is_rating_database,
-)
-from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer, seconds_sent
-from lmmscore.web.study import (
     ShownEdit,
     Study,
     Subject,
+    is_rating_database,
     letters,
-    raters_needed,
     share_of_scale,
-    slots_for,
 )
 
 if TYPE_CHECKING:

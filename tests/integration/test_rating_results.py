@@ -16,7 +16,6 @@ import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
 from lmmscore.score_files import Columns
-from lmmscore.web.database import FILE_NAME, RatingDatabase
 from lmmscore.web.rating_results import (
     COLUMNS,
     RatingRow,
@@ -29,6 +28,7 @@ from lmmscore.web.rating_results import (
     to_csv,
     to_json,
 )
+from lmmscore.web.study import FILE_NAME, RatingDatabase
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 from tests.rating_studies import (
     DEMO,
