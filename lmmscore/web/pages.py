@@ -740,6 +740,6 @@ def _event(data: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n".encode()
 
 
-def _briefly(request: web.Request, status: int, code: str, text: str) -> web.Response:  # noqa: ARG001
+def _briefly(_request: web.Request, status: int, _code: str, _text: str) -> web.Response:
     words = "something went wrong; see the terminal" if status >= 500 else "not here"
     return web.Response(status=status, text=f"{status}: {words}\n")

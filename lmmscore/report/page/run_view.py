@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import shlex
 from collections import Counter
@@ -234,7 +235,8 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | Non
     for place, own in gaps.groupby(rows["position"].astype(int)):
         reach = None
         if len(own) > 1:
-            reach = float(student_t.ppf(0.975, len(own) - 1) * own.sem())
+            error = float(own.std(ddof=1)) / math.sqrt(len(own))
+            reach = float(student_t.ppf(0.975, len(own) - 1)) * error
 
         found[int(place)] = (float(own.mean()), reach)
 
