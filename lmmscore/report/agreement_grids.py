@@ -14,6 +14,7 @@ from lmmscore.agreement.levels import (
     OVER,
     Agreement,
     AgreementRow,
+    MethodStanding,
 )
 from lmmscore.agreement.raters import VoteAgreement
 from lmmscore.agreement.statistics import (
@@ -21,7 +22,6 @@ from lmmscore.agreement.statistics import (
     METHOD,
     WITHIN_ITEM,
     WITHIN_METHOD,
-    Statistic,
     statistics,
 )
 from lmmscore.report.grids import (
@@ -105,15 +105,17 @@ def methods_grids(found: Agreement) -> list[Grid]:
     for judge in found.judges:
         for factor in found.headline_factors:
             standings = [one for one in found.methods if (one.judge, one.factor) == (judge, factor)]
-            tasks = list(dict.fromkeys(one.task for one in standings))
-            if len(tasks) == 2:
-                # One category: over all of them there is nothing more to see.
-                tasks = [task for task in tasks if task is not None]
-
+            tasks = _places(standings)
             ranked = [task for task in tasks if len(found.standings(judge, factor, task)) > 1]
             grids += [_methods_grid(found, judge, factor, task) for task in ranked]
 
     return grids
+
+
+def _places(rows: Sequence[MethodStanding] | Sequence[AgreementRow]) -> list[str | None]:
+    """Return the task categories of rows, and None for all of them where that says more."""
+    tasks = list(dict.fromkeys(row.task for row in rows))
+    return [task for task in tasks if task is not None] if len(tasks) == 2 else tasks
 
 
 def _methods_grid(found: Agreement, judge: str, factor: str, task: str | None) -> Grid:
@@ -232,19 +234,17 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
 
     own = [row for row in found.rows if row.judge == judge and row.level == ITEM and not row.task]
 
-    for row in own:
-        if row.statistic == "spearman_over_raters":
-            yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
+    for row in _of(own, "spearman_over_raters"):
+        yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
 
-    judged = [row for row in own if row.statistic == "spearman"]
-    yield from left_out(judged)
+    raters = [row for row in found.people if row.factor in found.factors]
+    yield from left_out(_of(own, "spearman"))
+    yield from left_out(_of(own, "rater_spearman"), "as a rater: ")
+    yield from left_out(_of(raters, "rater_spearman"), "a rater: ")
 
-    as_a_rater = [row for row in own if row.statistic == "rater_spearman"]
-    yield from left_out(as_a_rater, "as a rater: ")
 
-    ceilings = [row for row in found.people if row.statistic == "rater_spearman"]
-    of_factors = [row for row in ceilings if row.factor in found.factors]
-    yield from left_out(of_factors, "a rater: ")
+def _of(rows: Sequence[AgreementRow], statistic: str) -> list[AgreementRow]:
+    return [row for row in rows if row.statistic == statistic]
 
 
 def _limits_or_why(row: AgreementRow) -> str:
@@ -275,17 +275,13 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
-def _shown(level: str) -> list[Statistic]:
-    return list(statistics(level))
-
-
 def further_grids(found: Agreement) -> list[Grid]:
     """Return the other statistics at the item level, each with its interval."""
     return [_further(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
 
 
 def _further(found: Agreement, judge: str) -> Grid:
-    chosen = [one for one in _shown(ITEM) if one.name != "spearman"]
+    chosen = [one for one in statistics(ITEM) if one.name != "spearman"]
     rows = []
     for factor in found.factors:
         cells = [found.row(judge, factor, ITEM, one.name) for one in chosen]
@@ -319,10 +315,8 @@ def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
     """Yield the shares of tied pairs, the calibrated thresholds, and why there are no distances."""
     ties, thresholds = [], []
     undefined: dict[str, None] = {}
-    for row in found.rows:
-        if row.judge != judge or row.level != level or row.task is not None:
-            continue
-
+    own = [row for row in found.rows if (row.judge, row.level, row.task) == (judge, level, None)]
+    for row in own:
         if row.statistic == "pairwise_accuracy" and "ties_people" in row.extra:
             by_judge, by_people = row.extra["ties_judge"], row.extra["ties_people"]
             ties.append(f"{row.factor} {percent(by_judge)} and {percent(by_people)}")
@@ -349,7 +343,7 @@ def level_grids(found: Agreement, level: str) -> list[Grid]:
 
 
 def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
-    chosen = _shown(level)
+    chosen = list(statistics(level))
     heads = []
     rows = []
     title = f"{judge}: level {level}"
@@ -384,14 +378,9 @@ def within_method_grids(found: Agreement) -> list[Grid]:
             for row in found.rows
             if (row.judge, row.level, row.statistic) == (judge, WITHIN_METHOD, "spearman")
         ]
-        tasks = list(dict.fromkeys(row.task for row in own))
-        if len(tasks) == 2:
-            tasks = [task for task in tasks if task is not None]
-
-        for task in tasks:
+        for task in _places(own):
             rows = [row for row in own if row.task == task]
-            if rows:
-                grids.append(_within_method(found, judge, task, rows))
+            grids.append(_within_method(found, judge, task, rows))
 
     return grids
 

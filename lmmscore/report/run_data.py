@@ -127,18 +127,45 @@ def with_scores_marked(
 ) -> Iterator[PlayedTurn]:
     """Yield the turns with the judge's words cut into pieces, those read as scores apart."""
     by_name = {turn.name: turn for turn in dialog.turns} if dialog else {}
-    readings = [_reading(turn, by_name.get(turn.name), dialog, n) for turn in turns]
-    helped: dict[int, set[Place]] = {}
+    asked = [by_name.get(turn.name) for turn in turns]
+    alone = [_reading(turn, said, dialog, n) for turn, said in zip(turns, asked, strict=True)]
+    readings = _with_help(turns, asked, alone, dialog, n)
+    counting = _counting(readings, dialog, n)
+    for k, (turn, said) in enumerate(zip(turns, asked, strict=True)):
+        before, after = alone[k], readings[k]
+        if said is not None and said.read == "winner":
+            pieces = _winner_pieces(turn.reply, said)
+        else:
+            helped = set(after.scores) - set(before.scores) if after and before else set()
+            pieces = _pieces(turn.reply.text, after, counting[k], n, helped)
+
+        marks = (*turn.marks, *_marks(turn, after))
+        yield replace(turn, pieces=tuple(pieces), marks=marks)
+
+
+def _with_help(
+    turns: Sequence[PlayedTurn],
+    asked: Sequence[Turn | None],
+    readings: Sequence[Reading | None],
+    dialog: Dialog | None,
+    n: int,
+) -> list[Reading | None]:
+    """Return the readings, those that a reader helped with completed by what it quoted."""
+    completed = list(readings)
     for k, turn in enumerate(turns):
-        said = by_name.get(turn.name)
-        before = readings[k - 1] if k else None
+        said, before = asked[k], completed[k - 1] if k else None
         if turn.aside and dialog is not None and said is not None and before is not None:
             factors = dialog.factors_read_by(said)
-            answer, reply = turn.reply.text, turns[k - 1].reply.text
-            after = with_help(before, answer, reply, factors, n)
-            helped[k - 1] = set(after.scores) - set(before.scores)
-            readings[k - 1] = after
+            reply = turns[k - 1].reply.text
+            completed[k - 1] = with_help(before, turn.reply.text, reply, factors, n)
 
+    return completed
+
+
+def _counting(
+    readings: Sequence[Reading | None], dialog: Dialog | None, n: int
+) -> list[set[Place]]:
+    """Return, turn by turn, the scores that stand: no later reply replaced or voided them."""
     last: dict[Place, int] = {}
     final = Reading()
     for k, reading in enumerate(readings):
@@ -146,16 +173,12 @@ def with_scores_marked(
             final = merged(final, reading, dialog.factors, n)
             last |= dict.fromkeys(reading.scores, k)
 
-    for k, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
-        counting = {place for place, at in last.items() if at == k and place in final.scores}
-        said = by_name.get(turn.name)
-        if said is not None and said.read == "winner":
-            pieces = _winner_pieces(turn.reply, said)
-        else:
-            pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
+    standing: list[set[Place]] = [set() for _ in readings]
+    for place in final.scores:
+        if place in last:
+            standing[last[place]].add(place)
 
-        marks = (*turn.marks, *_marks(turn, reading))
-        yield replace(turn, pieces=tuple(pieces), marks=marks)
+    return standing
 
 
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:

@@ -384,10 +384,6 @@ class LiveRun:
         failed = sum(bool(each.failure) for each in units)
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
-        spent = self._spent(made.cost_usd)
-        # Tokens without any price: what was spent is not known, which is not nothing.
-        known = bool(spent or made.priced or not made.prompt_tokens)
-        per_call = made.cost_usd / made.priced if made.priced else 0.0
         return {
             "sessions": len(units),
             "done": sum(each.finished for each in units) - failed,
@@ -401,8 +397,7 @@ class LiveRun:
             "cost_usd": made.cost_usd,
             "calls_minute": made.calls_minute,
             "tokens_minute": made.tokens_minute,
-            "spent_usd": spent if known else None,
-            "projected_usd": spent + left * per_call if spent else None,
+            **self._money(made, left),
             "budget_usd": self.limits.budget_usd,
             "rpm": self.limits.rpm,
             "tpm": self.limits.tpm,
@@ -410,6 +405,17 @@ class LiveRun:
             "seconds_left": left / made.pace if live and made.pace and left else None,
             "started": manifest.started,
             "finished": manifest.finished,
+        }
+
+    def _money(self, made: _LedgerTotals, left: int) -> dict[str, float | None]:
+        """Return what was spent, and what the run will have cost if its last calls cost as much."""
+        spent = self._spent(made.cost_usd)
+        # Tokens without any price: what was spent is not known, which is not nothing.
+        known = bool(spent or made.priced or not made.prompt_tokens)
+        per_call = made.cost_usd / made.priced if made.priced else 0.0
+        return {
+            "spent_usd": spent if known else None,
+            "projected_usd": spent + left * per_call if spent else None,
         }
 
     def _spent(self, in_ledger: float) -> float:

@@ -293,17 +293,15 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
 
     from lmmscore.score_files import RATING_COLUMNS, HumanRatings, read_ratings
 
-    ours = OwnRatings()
-    others: list[str | Path] = []
-    for path in paths:
-        own = own_ratings(Path(path))
-        if own is None:
-            others.append(path)
-        else:
-            ours.add(own)
-
-    if len(others) == len(paths):
+    found = [(path, own_ratings(Path(path))) for path in paths]
+    others = [path for path, own in found if own is None]
+    if len(others) == len(found):
         return read_ratings(others, columns)
+
+    ours = OwnRatings()
+    for _, own in found:
+        if own is not None:
+            ours.add(own)
 
     rated = [
         (row.item, row.task, row.method, row.rater, row.factor, row.score, f"screen {row.screen}")
