@@ -12,7 +12,7 @@ from lmmscore.records import SAME
 from lmmscore.records import percent as share_in_words
 
 NONE = "–"
-"""What a figure that does not exist is printed as: never 0, never nan."""
+"""Stands for a figure that does not exist: never 0, never nan."""
 
 HEADINGS = {
     "rank": "Rank",
@@ -58,7 +58,7 @@ class Grid:
     groups: tuple[tuple[str, int], ...] = ()
     """Headings over several columns, with how many each spans; empty for none."""
     keys: tuple[str, ...] = ()
-    """What each column is called in `--columns` and in JSON; empty where nobody may choose."""
+    """Names of the columns in `--columns` and in JSON; empty where they cannot be chosen."""
     verdict: str = ""
     """What the table says, in a sentence."""
 

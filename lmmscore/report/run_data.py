@@ -70,7 +70,7 @@ class PlayedTurn:
     position: int | None
     repair: int
     key: str
-    """What the ledger knows it by."""
+    """Its key in the ledger."""
     images: tuple[tuple[str, Path], ...]
     entry: RecordedExchange | None
     """None where the ledger does not have it."""
@@ -78,7 +78,7 @@ class PlayedTurn:
     """Whether it was put to the reader, outside the conversation."""
     pieces: tuple[Piece, ...] = ()
     marks: tuple[str, ...] = ()
-    """What is out of the ordinary, in a word or two."""
+    """Anything unusual about it, in a word or two."""
 
     @property
     def reply(self) -> Reply:
@@ -259,7 +259,7 @@ def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
 
 @dataclass
 class ScoredEdit:
-    """What is known of one method's edit of one item, over all repeats."""
+    """The scores of one method's edit of one item, over all repeats."""
 
     scores: dict[str, list[float]] = field(default_factory=dict)
     """By factor: the score of each repeat that gave one."""
@@ -289,7 +289,7 @@ class RunData:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Display names given for methods, over those of the benchmark."""
     only: Sequence[SessionRecord] | None = None
-    """The sessions it is about, where they are not all: nothing else is then checked or opened."""
+    """The sessions it is about, if not all; nothing else is then checked or opened."""
 
     @property
     def manifest(self) -> Manifest:
@@ -337,12 +337,12 @@ class RunData:
 
     @cached_property
     def sessions(self) -> list[SessionRecord]:
-        """What is known of each session; nothing where the file was left behind."""
+        """The record of each session; none where the file is missing."""
         return list(self.run.intact_records() if self.only is None else self.only)
 
     @property
     def unfinished(self) -> str:
-        """What to say of a run that did not end; nothing of one that did."""
+        """A warning about a run that has not ended; empty for one that has."""
         # A run that was stopped says so in its caution since format 2.
         told = self.manifest.format >= 2 and self.manifest.state != "running"
         if self.run.finished or told:
@@ -479,11 +479,11 @@ class RunData:
             for turn in talk.turns:
                 paths |= dict.fromkeys(path for _, path in turn.images)
 
-        exchanged = set(self.changed_pictures)
+        replaced = set(self.changed_pictures)
         names = {path: self._name_of(path) for path in paths}
-        changed = [name for name in names.values() if name in exchanged]
+        changed = [name for name in names.values() if name in replaced]
         gone = [name for path, name in names.items() if not path.is_file()]
-        lost = [name for name in gone if name not in exchanged]
+        lost = [name for name in gone if name not in replaced]
         if changed:
             yield (
                 f"{counted(len(changed), 'picture')} changed since judged, and not shown: "
@@ -538,7 +538,7 @@ class RunData:
 
     @property
     def changed_pictures(self) -> list[str]:
-        """The pictures that were exchanged since the judge saw them."""
+        """The pictures that were replaced since the judge saw them."""
         return [name for name, same in self._as_judged.items() if not same]
 
     def _picture(self, name: str) -> Path:

@@ -195,7 +195,7 @@ class LiveRun:
         self._rows = []
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
-        """Return what tells units apart; one about all edits of an item is known by the item."""
+        """Return what identifies a unit; one about all edits of an item needs no methods."""
         protocol = self._plan.protocol
         several = protocol.covers_edits or protocol.covers_pairs
         return item, repeat, tuple(shown) if several else ()
@@ -346,7 +346,7 @@ class LiveRun:
         }
 
     def _abandoned(self) -> bool:
-        """Return whether the run says that it is running although nobody writes it any more."""
+        """Return whether the run claims to be running although nothing writes it any more."""
         if self.run.manifest.state != "running":
             return False
 

@@ -62,7 +62,7 @@ _HEADERS = {
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return a page."""
+    """Return a page made from a template."""
     return _templates().get_template(template).render(**values)
 
 
@@ -133,12 +133,12 @@ def asset_response(name: str) -> web.Response:
 
 
 async def no_icon(_: web.Request) -> web.Response:
-    """Answer browsers that ask for an icon, which we have not."""
+    """Answer browsers that ask for an icon: there is none."""
     return web.Response(status=204)
 
 
 def add_headers(response: web.StreamResponse) -> None:
-    """Put on a response what keeps foreign code out, and take off what tells of us."""
+    """Add the headers that keep foreign code out, and hide the server's version."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers["Server"] = "lmmscore"
@@ -378,7 +378,7 @@ def _in_words(request: web.Request, status: int, code: str, text: str) -> web.Re
 
 
 def _up(request: web.Request, deep: bool) -> str:
-    """Return the way from this page to the assets, whatever prefix it is under."""
+    """Return the path from this page to the assets, whatever prefix it is under."""
     if not deep:
         return "assets/"
     below = request.path.rpartition("/r/")[2]
@@ -569,7 +569,7 @@ LOOK_S = 1.0
 """How often the files are looked at while somebody watches."""
 
 BEAT_S = 15.0
-"""A line is sent at least so often, so that a dead connection is noticed."""
+"""Longest pause between two lines sent, so that a dead connection is noticed."""
 
 RETRY_MS = 1000
 """How soon a browser connects again when the page was away."""
@@ -599,7 +599,7 @@ class LivePage:
         self._closing = False
 
     def app(self) -> web.Application:
-        """Return the application; every route wants the token of the link."""
+        """Return the application; every route requires the token of the link."""
         app = web.Application(client_max_size=1024, middlewares=[_guard(_briefly)])
         app.router.add_get("/favicon.ico", no_icon)
         app.router.add_get("/w/{token}/", self._page)
@@ -684,7 +684,7 @@ class LivePage:
         return response
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send what changed, part by part; first of all everything."""
+        """Send everything, then what changes, part by part."""
         self._check(request)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         add_headers(response)

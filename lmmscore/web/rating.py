@@ -35,7 +35,7 @@ from lmmscore.web.study import (
 )
 
 SCREENS_PER_CHECK = 20
-"""Each kind of check occurs once in so many screens, and at least once."""
+"""Each kind of check occurs once per this many screens, and at least once."""
 
 AHEAD = 2
 """Screens a rater has open: the one they see, and the next, whose pictures are loaded meanwhile."""
@@ -449,7 +449,7 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
 
 
 def seconds_sent(value: Any) -> float:
-    """Return the time a page says was spent on a screen; 0 for what is no time."""
+    """Return the time spent on a screen as the page reports it; 0 for anything invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     # NaN fails the comparison and counts as no time; a whole number may be too large for a float.

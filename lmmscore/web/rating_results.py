@@ -274,7 +274,7 @@ def to_json(study: Study, rows: Sequence[RatingRow]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnRatings:
-    """What files of ours hold: rows, what is to be said of them, and the factors if known."""
+    """What our own files hold: rows, notes about them, and the factors if known."""
 
     rows: list[RatingRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -328,7 +328,7 @@ Votes = dict[tuple[str, str, str], list[str]]
 
 
 def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
-    """Return raters' choices between two edits, and what is to be said of them.
+    """Return raters' choices between two edits, and notes about them.
 
     The choices are None where it is no file of ours, or holds none.
     """
@@ -421,7 +421,7 @@ def _read_json(path: Path) -> OwnRatings | None:
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
-    """Return one of our JSON files, or None where it is none."""
+    """Return the content of a JSON file if it is one of ours, else None."""
     try:
         loaded = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
@@ -655,7 +655,7 @@ def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
 
 def _unable_notes(rows: Sequence[RatingRow]) -> list[str]:
     edits = {(row.rater, row.item, row.method, row.other) for row in rows if row.reason}
-    return [f"cannot judge: {len(edits)} edits were set aside with a reason"] if edits else []
+    return [f"cannot judge: {counted(len(edits), 'edit')} set aside with a reason"] if edits else []
 
 
 # --------------------------------------------------------------------------------------------------
@@ -725,7 +725,7 @@ def _assumed_s(study: Study, subjects: Sequence[Subject]) -> float:
 
 
 def neighbours(scores: pd.DataFrame) -> tuple[Power, ...]:
-    """Return what it takes to tell each method from the next one in the ranking of these scores."""
+    """Return what it takes to show a difference between neighbours in the ranking."""
     chosen = scores[scores["score"].notna()]
     factor = OVERALL if OVERALL in set(chosen["factor"]) else str(chosen["factor"].iloc[0])
     means = chosen[chosen["factor"] == factor].groupby("method")["score"].mean()
@@ -807,6 +807,6 @@ def _raters_lines(powers: Sequence[Power]) -> list[str]:
 
     most = max(known, key=lambda power: power.repeats_needed or 0)
     return [
-        f"  With these items, {most.repeats_needed} raters per edit would tell all "
-        f"{len(known)} of these pairs apart that raters can."
+        f"  With these items, {most.repeats_needed} raters per edit would show the difference in "
+        f"all {len(known)} of these pairs in which more raters can."
     ]

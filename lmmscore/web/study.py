@@ -29,7 +29,7 @@ from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
 VERSION = 1
-"""Of the format in which a study is kept."""
+"""Version of the format in which a study is stored."""
 
 Covers = Literal["item", "edit", "pair"]
 Check = Literal["source", "failure", "repeat"]
@@ -261,7 +261,7 @@ def load_instructions(path: Path | None) -> str:
 
 
 def study_folder(benchmark: str, dialog: str) -> Path:
-    """Return ratings/BENCHMARK-DIALOG, in letters every file system takes."""
+    """Return ratings/BENCHMARK-DIALOG, in characters every file system takes."""
     plain = re.sub(r"[^\w.-]+", "-", f"{benchmark}-{dialog}").strip("-.")
     return Path("ratings") / (plain or "study")
 
@@ -351,7 +351,7 @@ APPLICATION_ID = 0x6C6D6D72  # "lmmr"
 FILE_NAME = "ratings.sqlite"
 
 PENDING_S = 3600
-"""A screen that was given out counts as covered for so long; then its rater seems to have left."""
+"""How long a screen that was given out counts as covered; then its rater seems to have left."""
 
 _SCHEMA = """
 CREATE TABLE study (
@@ -461,7 +461,7 @@ class RatingDatabase:
         self._picture_ids: dict[tuple[str, str, str, str], str] = {}
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 

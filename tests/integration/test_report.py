@@ -29,6 +29,7 @@ from lmmscore.report.page.charts import (
     Axis,
     DrawnStanding,
     axis_over,
+    distribution_chart,
     interval_bar,
     position_chart,
     rank_strip,
@@ -583,6 +584,12 @@ def test_drawn_intervals_keep_their_order() -> None:
     unscored = DrawnStanding(None, None, None, None)
     assert "circle" not in str(interval_bar(unscored, axis, "B"))
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
+
+
+def test_the_ends_of_a_column_are_whole_numbers_on_a_scale_to_100() -> None:
+    """What a column of the distribution stands for is said exactly, and not as 1e+02."""
+    drawn = distribution_chart("d", {"A": [97.0, 12.0]}, (0.0, 100.0), "Overall").drawing
+    assert "A: 1 from 95 to 100" in drawn and "A: 1 from 10 to 15" in drawn
 
 
 def test_one_value_still_has_an_axis() -> None:

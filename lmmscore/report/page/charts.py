@@ -26,7 +26,7 @@ STRIP_WIDTH = 150
 SIDE = 260
 LEFT, RIGHT, TOP, BOTTOM = 48.0, SIDE - 8.0, 10.0, SIDE - 34.0
 MOST_TICKS = 12
-"""Positions that find room for their numbers under a chart."""
+"""Position labels that fit under a chart."""
 LEVELS = 5
 """Shades of a colour in a coloured table."""
 
@@ -89,7 +89,7 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 
 @dataclass(frozen=True, slots=True)
 class DrawnStanding:
-    """Where a method stands in a table: its value and its rank, each with what is known of it."""
+    """Where a method stands in a table: its value and its rank, with their intervals."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -357,7 +357,7 @@ def distribution_chart(
         for k, many in enumerate(own):
             if many:
                 height = (row_height - 6) * int(many) / highest
-                words = f"{name}: {many} from {edges[k]:.2g} to {edges[k + 1]:.2g}"
+                words = f"{name}: {many} from {edges[k]:g} to {edges[k + 1]:g}"
                 left = axis.start + k * step + 0.5
                 parts.append(
                     svg(

@@ -62,10 +62,10 @@ SCRIPTS = (
 
 
 class Counting(Protocol):
-    """Shows how far the work is: entered with what is done and how much, it gives a counter."""
+    """Shows progress: entered with a label and a total, it yields a function to call per step."""
 
     def __call__(self, what: str, total: int) -> AbstractContextManager[Any]:
-        """Begin to count."""
+        """Start counting."""
 
 
 def _silently(what: str, total: int) -> AbstractContextManager[Any]:  # noqa: ARG001
@@ -74,7 +74,7 @@ def _silently(what: str, total: int) -> AbstractContextManager[Any]:  # noqa: AR
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What the page is to be like."""
+    """How the page is made."""
 
     out: Path
     agreement: Agreement | None = None
@@ -85,7 +85,7 @@ class PageOptions:
     full_images: bool = False
     """Pictures in full inside the page."""
     thumb_px: int | None = None
-    """Longest side of a thumbnail; None: what is sensible for so many."""
+    """Longest side of a thumbnail; None: depends on how many there are."""
     keep_thumbnails: bool = True
     """In the run's folder, for the next report; not where that folder is only to be read."""
     command: str = ""
@@ -125,7 +125,7 @@ class PageContent:
     compared: CompareSection | None
     agreement: AgreementSection | None
     core: dict[str, Any]
-    """What the page's code needs at once; everything else waits in bundles."""
+    """What the page's scripts need at once; the rest waits in bundles."""
     texts: list[str]
     bundles: list[list[dict[str, Any]]]
 
@@ -154,7 +154,7 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Do without the search for cycles, a fifth of the time: a page's million lists have none."""
+    """Switch off cycle collection, a fifth of the time: a page's million lists hold no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -226,7 +226,7 @@ def _part(number: int, run: RunData, pictures: Numbered[Path], texts: Numbered[s
 def _run_data(
     parts: Sequence[_ShownRun], options: PageOptions
 ) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
-    """Return, run by run, what the page's code must know of it, and its items with their edits."""
+    """Return, run by run, what the page's scripts must know, and the items with their edits."""
     facts, items = [], []
     for part in parts:
         ratings = _ratings(part.run, options)
@@ -407,7 +407,7 @@ def _filled(
 
 
 def _source(environment: Environment, name: str) -> str:
-    """Return a style sheet or script as the browser will see it: its digest is made of that."""
+    """Return a style sheet or script exactly as the browser will see and digest it."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0].strip()
 

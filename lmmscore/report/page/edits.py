@@ -1,4 +1,4 @@
-"""The edits and the conversations as data: what the page's code unpacks when it is looked at."""
+"""Edits and conversations as the data that the page's scripts unpack on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk, in_u
 from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
-"""So many conversations lie together."""
+"""Conversations per bundle."""
 
 Bundled = TypeVar("Bundled")
 Counted = TypeVar("Counted")
@@ -30,10 +30,10 @@ _FIRST_KINDS = ("source", "reference", "marked")
 
 
 class Numbered(dict[Counted, int]):
-    """Numbers things as they are met, each once; the page knows pictures and questions so."""
+    """Numbers things in the order of their first use; the page refers to them by number."""
 
     def add(self, thing: Counted) -> int:
-        """Return the number of a thing."""
+        """Return its number, a new one if it is new."""
         return self.setdefault(thing, len(self))
 
 
@@ -172,7 +172,7 @@ class EditData:
         }
 
     def _verdict(self, talk: Talk) -> str:
-        """Return what the judge decided on a pair; nothing of other conversations."""
+        """Return the judge's decision on a pair; empty for other conversations."""
         if talk.covers != "pair":
             return ""
         if talk.winner == TIE:
@@ -298,7 +298,7 @@ def _short(value: float | None) -> float | None:
 
 
 def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
-    """Return what the page's code must know of a run."""
+    """Return what the page's scripts must know about a run."""
     tasks = dict.fromkeys(task for _, task in run.items)
     return {
         "name": run.name,
@@ -341,7 +341,7 @@ def talk_list(talks: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, An
 
 
 APART = "--"
-"""Keeps the parts of a link apart: it occurs in no part."""
+"""Separates the parts of a link; no part contains it."""
 
 
 def slug(text: str) -> str:
@@ -354,7 +354,7 @@ def slug(text: str) -> str:
 
 
 def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
-    """Return the name of a conversation: item, repeat, and what tells it from its neighbours."""
+    """Return the name of a conversation: item, repeat, and what distinguishes it from others."""
     dialog = slug(talk.dialog) if several_dialogs else ""
     pair = talk.order if talk.covers == "pair" else (talk.method,)
     parts = [run, slug(talk.item), str(talk.repeat), dialog, *(slug(name) for name in pair)]
@@ -388,7 +388,7 @@ def board_id(run: str, task: str | None, factor: str) -> str:
 
 
 BUNDLE = 60
-"""So many thumbnails lie together in the page, unpacked when the first of them comes into view."""
+"""Thumbnails per bundle, which is unpacked when the first of them comes into view."""
 
 _SHOWN_AS_THEY_ARE = {
     ".jpg": "image/jpeg",
@@ -403,9 +403,9 @@ class PicturePlace:
     """Where a page finds its pictures."""
 
     thumbnails: list[list[str]]
-    """In bundles: Base64, or addresses seen from the page; empty where a file cannot be opened."""
+    """In bundles: Base64, or paths relative to the page; empty where a file cannot be opened."""
     full: list[str]
-    """One for each picture: a data address, or one seen from the page; none at all if not asked."""
+    """One per picture: a data URL, or a path relative to the page; none unless asked for."""
 
 
 def place_pictures(
@@ -433,7 +433,7 @@ def place_pictures(
 
 
 def bundles(things: Sequence[Bundled], size: int) -> list[list[Bundled]]:
-    """Return things in bundles of one size; the last may be smaller."""
+    """Return things in bundles of this size; the last may be smaller."""
     return [list(things[start : start + size]) for start in range(0, len(things), size)]
 
 
@@ -456,7 +456,7 @@ def _data_address(path: Path) -> str:
 
 
 def _beside(data: bytes, ending: str, folder: Path) -> str:
-    """Write a file named by its content; return its address seen from the page."""
+    """Write a file named after its content; return its path relative to the page."""
     if not data:
         return ""
     name = f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"

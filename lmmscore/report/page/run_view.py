@@ -113,7 +113,7 @@ class RunView:
     cautions: list[str] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
-    """What stands behind the ranking."""
+    """Diagnostics behind the ranking."""
     behind: str = ""
     """What the grids are about, in a line."""
 
@@ -149,7 +149,7 @@ def view_run(
     *,
     rated: bool,
 ) -> RunView:
-    """Return everything the page says of a run; `rated`: there are human ratings of it."""
+    """Return everything the page says about a run; `rated`: it has human ratings."""
     view = RunView(
         name=run.name,
         prefix=prefix,
