@@ -13,7 +13,7 @@ import math
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -127,32 +127,44 @@ class UnitProgress:
 
 
 class _Tail:
-    """Whole lines appended to a file since the last look; all of them where it was replaced."""
+    """A file that grows: hands on the whole lines appended since the last look.
 
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._inode = 0
+    All of them once more where the file was replaced, after `forget` was called.
+    """
+
+    def __init__(
+        self, name: str, forget: Callable[[], None], take: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._name = name
+        self._forget = forget
+        self._take = take
+        self._file: tuple[Path, int] | None = None
+        """Its path and inode."""
         self._read = 0
 
-    def lines(self, path: Path) -> tuple[bool, list[str]]:
-        """Return whether the file is another one than before, and its new lines."""
+    def restart(self) -> None:
+        """Hand on every line again at the next look."""
+        self._file = None
+
+    def follow(self, folder: Path, suffix: str) -> None:
+        """Look at the file, which a run in progress keeps under its name with a suffix."""
+        path = folder / f"{self._name}{suffix}"
         try:
             with path.open("rb") as file:
-                inode = path.stat().st_ino
-                same = (path, inode) == (self._path, self._inode)
-                if not same or path.stat().st_size < self._read:
-                    self._path, self._inode, self._read = path, inode, 0
-                    same = False
+                state = path.stat()
+                if self._file != (path, state.st_ino) or state.st_size < self._read:
+                    self._file, self._read = (path, state.st_ino), 0
+                    self._forget()
 
                 file.seek(self._read)
                 data = file.read()
         except FileNotFoundError:
-            return False, []
+            return
 
         whole = data.rfind(b"\n") + 1
         self._read += whole
         # Not splitlines(): a judge may use other line separators, which no file of ours ends at.
-        return not same, data[:whole].decode("utf-8", "replace").split("\n")[:-1]
+        self._take(data[:whole].decode("utf-8", "replace").split("\n")[:-1])
 
 
 class LiveRun:
@@ -170,9 +182,13 @@ class LiveRun:
         self._reader = Asker.of(manifest.reader, manifest.reader_parameters)
         self._units: dict[UnitKey, UnitProgress] = {}
         self._by_item: dict[str, list[UnitProgress]] = {}
-        self._session_tail, self._score_tail, self._pair_tail = _Tail(), _Tail(), _Tail()
         self._rows: list[list[str]] = []
         self._comparisons: list[Comparison] = []
+        self._tails = (
+            _Tail("sessions.jsonl", self._forget, self._take_records),
+            _Tail("scores.csv", self._rows.clear, self._take_rows),
+            _Tail("pairs.csv", self._comparisons.clear, self._take_comparisons),
+        )
         self._newest: UnitProgress | None = None
         self._newest_record: list[dict[str, Any]] = []
         self._board: dict[str, Any] | None = None
@@ -192,8 +208,6 @@ class LiveRun:
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
                 self._by_item[unit.item.id].append(progress)
 
-        self._rows = []
-
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
         """Return what identifies a unit; one about all edits of an item needs no methods."""
         protocol = self._plan.protocol
@@ -205,25 +219,10 @@ class LiveRun:
     def refresh(self) -> None:
         """Look at the files again."""
         self._read_manifest()
-        running = self.run.manifest.state == "running"
-        suffix = ".part" if running else ""
-        again, lines = self._session_tail.lines(self.path / f"sessions.jsonl{suffix}")
-        if again:
-            self._forget()
+        suffix = ".part" if self.run.manifest.state == "running" else ""
+        for tail in self._tails:
+            tail.follow(self.path, suffix)
 
-        for line in lines:
-            self._take_record(line)
-
-        again, lines = self._score_tail.lines(self.path / f"scores.csv{suffix}")
-        if again:
-            self._rows = []
-
-        self._take_rows(lines)
-        again, lines = self._pair_tail.lines(self.path / f"pairs.csv{suffix}")
-        if again:
-            self._comparisons = []
-
-        self._take_comparisons(lines)
         self._follow_ledger()
 
     def _read_manifest(self) -> None:
@@ -232,6 +231,22 @@ class LiveRun:
             if stamp != self._stamp:
                 self.run = open_run(self.path)
                 self._stamp = stamp
+                self._follow_plan()
+
+    def _follow_plan(self) -> None:
+        """Begin again where the run was extended: it has other units than before."""
+        plan = self.run.plan()
+        if [unit.key for unit in plan] == [unit.key for unit in self._plan]:
+            return
+
+        self._plan = plan
+        self._forget()
+        for tail in self._tails:
+            tail.restart()
+
+    def _take_records(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._take_record(line)
 
     def _take_record(self, line: str) -> None:
         try:
@@ -257,14 +272,14 @@ class LiveRun:
 
         self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
 
-    def _take_rows(self, lines: list[str]) -> None:
+    def _take_rows(self, lines: Sequence[str]) -> None:
         width = len(SCORE_COLUMNS)
         for cells in csv.reader(lines):
             # Further columns may follow, as the expected score does where probabilities are known.
             if len(cells) >= width and cells[:width] != list(SCORE_COLUMNS):
                 self._rows.append([restore(cell) for cell in cells[:width]])
 
-    def _take_comparisons(self, lines: list[str]) -> None:
+    def _take_comparisons(self, lines: Sequence[str]) -> None:
         width = len(PAIR_COLUMNS)
         for cells in csv.reader(lines):
             if len(cells) < width or cells[:width] == list(PAIR_COLUMNS):
