@@ -128,6 +128,28 @@ def test_on_a_phone_the_method_and_its_mean_stay_in_view(chromium: Any, report: 
     opened.context.close()
 
 
+def test_on_a_phone_a_link_to_a_turn_or_an_edit_shows_it(chromium: Any, report: Path) -> None:
+    """A turn stops below the pictures that stick above it; an edit is seen in the strip."""
+    address = f"{report.as_uri()}#turn-boat--1--edit--2"
+    opened = Tab(chromium, address, viewport={"width": 390, "height": 844})
+    opened.page.wait_for_function(
+        """() => {
+             const name = document.querySelector(".turn.here .turn-name");
+             const pictures = document.querySelector(".looked");
+             return name && name.getBoundingClientRect().top
+               >= pictures.getBoundingClientRect().bottom;
+           }"""
+    )
+    opened.page.evaluate("location.hash = '#edit-car--TintLeak'")
+    opened.page.wait_for_selector("#viewer[open]")
+    strip = opened.page.locator("#viewer-strip").bounding_box()
+    current = opened.page.locator("#viewer-strip [aria-current]").bounding_box()
+    assert strip["x"] <= current["x"]
+    assert current["x"] + current["width"] <= strip["x"] + strip["width"]
+    assert opened.said == []
+    opened.context.close()
+
+
 def test_on_a_phone_the_rules_between_rows_are_unbroken(chromium: Any, report: Path) -> None:
     """Scrolled to the right, a rule has the same height under the method and under the rest."""
     from PIL import Image

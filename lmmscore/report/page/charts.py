@@ -341,7 +341,7 @@ def distribution_chart(
     id: str, values: Mapping[str, Sequence[float]], scale: tuple[float, float], factor: str
 ) -> Chart:
     """Return how the scores of each method spread over the scale, one row of columns per method."""
-    width, label, row_height = 560, 120, 34
+    width, label, row_height = 560, 150, 34
     bins = 20
     edges = np.linspace(scale[0], scale[1], bins + 1)
     counts = {name: np.histogram(own, edges)[0] for name, own in values.items()}
@@ -380,7 +380,7 @@ def distribution_chart(
 
 def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int, int]]) -> Chart:
     """Return how often the edit shown first won, tied and lost: a bar of three parts per line."""
-    width, label, row_height = 560, 150, 30
+    width, label, row_height = 560, 170, 30
     start, end = label, width - 10
     parts: list[Markup] = []
 
@@ -414,7 +414,8 @@ def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int,
 
 
 def _row_label(name: str, room: int, base: int) -> Markup:
-    return _name(name, int(room // 6.5), x=room - 8, y=base - 8, text_anchor="end")
+    # On a phone, where the whole chart shrinks, letters are drawn larger: 8.2 wide on average.
+    return _name(name, int(room // 8.2), x=room - 8, y=base - 8, text_anchor="end")
 
 
 def _name(name: str, most: int, **place: object) -> Markup:
