@@ -343,17 +343,20 @@ def _pilot(
     folder: Path, study: Study, protocol: Protocol, run: str
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
+    from lmmscore.scales import formula, parts_of
     from lmmscore.web.rating_results import database_rows, scores_of_raters
     from lmmscore.web.study import FILE_NAME, RatingDatabase
 
+    factors = study.factors
     seconds: list[float] = []
     scores, basis = None, ""
     if (folder / FILE_NAME).is_file():
         with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
             done = [each for each in database.all_assignments() if each.done]
             seconds = [each.seconds for each in done if each.purpose != "practice"]
-            weighted = protocol.dialogs[0].overall == "weighted"
-            scores = scores_of_raters(database_rows(database), study.factors, weighted)
+            single = len(protocol.dialogs) == 1
+            rule = protocol.dialogs[0].formula if single else formula("mean", parts_of(factors))
+            scores = scores_of_raters(database_rows(database), rule)
             basis = "the ratings so far"
 
     if run:

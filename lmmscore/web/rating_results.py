@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Formula
 from lmmscore.tables import defuse, restore
 from lmmscore.web.rating import (
     AnswerRefused,
@@ -737,10 +738,11 @@ def neighbours(scores: pd.DataFrame) -> tuple[Power, ...]:
     )
 
 
-def scores_of_raters(
-    rows: Sequence[RatingRow], factors: Sequence[Factor], weighted: bool
-) -> pd.DataFrame | None:
-    """Return ratings as a table of scores in which each rater is a repeat; None without any."""
+def scores_of_raters(rows: Sequence[RatingRow], rule: Formula | None) -> pd.DataFrame | None:
+    """Return ratings as a table of scores in which each rater is a repeat; None without any.
+
+    The rule makes the overall, as it does of a judge's scores.
+    """
     import pandas as pd
 
     raters: dict[str, int] = {}
@@ -754,8 +756,10 @@ def scores_of_raters(
 
     made = []
     for (item, task, method, rater), scores in found.items():
-        total = _overall(scores, factors, weighted)
-        for factor, score in {**scores, OVERALL: total}.items():
+        exact = {factor: Fraction(score) for factor, score in scores.items()}
+        total = rule.value(exact) if rule else None
+        overall = {} if total is None else {OVERALL: float(total)}
+        for factor, score in {**scores, **overall}.items():
             made.append((item, task, method, raters[rater], 1, factor, score, "scored", ""))
 
     if not made:
@@ -764,14 +768,6 @@ def scores_of_raters(
     columns = "item task method repeat position factor score outcome reason".split()
 
     return pd.DataFrame(made, columns=columns)
-
-
-def _overall(scores: dict[str, float], factors: Sequence[Factor], weighted: bool) -> float | None:
-    if any(factor.key not in scores for factor in factors):
-        return None
-    if not weighted:
-        return sum(scores[factor.key] for factor in factors) / len(factors)
-    return sum(float(factor.weight or 0) * scores[factor.key] for factor in factors)
 
 
 def plan_lines(plan: StudyPlan, study: Study) -> list[str]:

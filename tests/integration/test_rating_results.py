@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
+from lmmscore.scales import Factor, formula, parts_of
 from lmmscore.score_files import Columns
 from lmmscore.web.rating_results import (
     COLUMNS,
@@ -24,6 +25,7 @@ from lmmscore.web.rating_results import (
     own_ratings,
     quality_notes,
     read_human_ratings,
+    scores_of_raters,
     steadiness,
     to_csv,
     to_json,
@@ -322,6 +324,21 @@ def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
     assert plan["measured"] and plan["power_basis"] == "the ratings so far"
     assert plan["minutes_per_rater"] == pytest.approx((120 + 12 * 30) / 60)
     assert plan["powers"][0]["repeats"] == 3
+
+
+def test_the_overall_of_raters_follows_the_rule_of_the_dialog() -> None:
+    """What is planned by is what will be ranked by: here a geometric mean, and none where a part
+    of it was not rated."""
+    factors = [Factor(key=key, scale={"min": 0, "max": 10}) for key in ("quality", "consistency")]
+    rule = formula("geometric", parts_of(factors))
+    given = [("A", "quality", 4.0), ("A", "consistency", 9.0), ("B", "quality", 4.0)]
+    rows = [
+        RatingRow("r", "boat", "", method, factor, score, 1, 30.0)
+        for method, factor, score in given
+    ]
+    scores = scores_of_raters(rows, rule)
+    overall = scores[scores["factor"] == "overall"]
+    assert dict(zip(overall["method"], overall["score"], strict=True)) == {"A": 6.0}
 
 
 def test_reading_ratings_loads_no_web_server() -> None:
