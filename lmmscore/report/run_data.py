@@ -301,11 +301,6 @@ class RunData:
         """What methods and task categories are called."""
         return display_names(self.manifest, self.renamed)
 
-    @property
-    def repeats(self) -> int:
-        """How often each item was judged."""
-        return self.manifest.repeats
-
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest score of each factor, as far as the dialog says."""
@@ -407,8 +402,11 @@ class RunData:
 
     @cached_property
     def talks(self) -> list[Talk]:
-        """Every conversation."""
-        return list(self.conversations(self.sessions))
+        """Every conversation, with the replies the ledger has."""
+        if not self.run.ledger_path.is_file():
+            return [self._talk(record, None) for record in self.sessions]
+        with Ledger(self.run.ledger_path, read_only=True) as ledger:
+            return [self._talk(record, ledger) for record in self.sessions]
 
     @property
     def shown_pictures(self) -> list[Path]:
@@ -420,15 +418,6 @@ class RunData:
                 names |= dict.fromkeys(path for _, path in exchange.images)
 
         return [self._picture(name) for name in names]
-
-    def conversations(self, sessions: Iterable[SessionRecord]) -> Iterator[Talk]:
-        """Yield the conversations of some sessions, with the replies the ledger has."""
-        if not self.run.ledger_path.is_file():
-            yield from (self._talk(record, None) for record in sessions)
-            return
-        with Ledger(self.run.ledger_path, read_only=True) as ledger:
-            for record in sessions:
-                yield self._talk(record, ledger)
 
     def check_ledger(self) -> None:
         """Raise LedgerError where the ledger is damaged; one that is not there is no damage."""

@@ -321,7 +321,7 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
         "outcomes": sorted({str(edit.outcome) for edit in run.edits.values()}),
         "about": "pair" if run.run.is_of_pairs else "edit" if run.apart else "item",
         "people": rated,
-        "repeats": run.repeats,
+        "repeats": run.manifest.repeats,
     }
 
 

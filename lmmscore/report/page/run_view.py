@@ -181,7 +181,7 @@ def view_run(
         level=0.95,
         seed=0,
     )
-    repeats = ["repeats"] if run.repeats > 1 else []
+    repeats = ["repeats"] if run.manifest.repeats > 1 else []
     subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]
     return replace(
         view,
@@ -245,7 +245,7 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | Non
 
 def _score_grids(run: RunData, behind: Extras) -> list[Grid]:
     grids = [leaderboard.position_grid(behind.position, 2)]
-    if behind.repeats and run.repeats > 1:
+    if behind.repeats and run.manifest.repeats > 1:
         grids.append(leaderboard.repeat_grid(behind.repeats, 2))
 
     if behind.sensitivity is not None:
@@ -354,11 +354,12 @@ def _cost_cells(row: np.ndarray) -> list[str]:
 def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: bool) -> list[str]:
     effect = behind.position
     position: list[str] = []
-    if not run.apart and (effect.fixed or effect.doubts or (effect.p or 1.0) <= 0.05):
+    significant = effect.p is not None and effect.p <= 0.05
+    if not run.apart and (effect.fixed or effect.doubts or significant):
         position = [effect.statement, *effect.doubts]
 
     unknown = []
-    if run.repeats == 1:
+    if run.manifest.repeats == 1:
         unknown.append("Each edit was judged once: the judge’s own variation is not known.")
 
     if not rated:
@@ -385,7 +386,7 @@ def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
         position.append(f"{share} of the matches ended differently in the two orders.")
 
     unknown = ["No human votes were given: whether people would agree is not known."]
-    if run.repeats == 1:
+    if run.manifest.repeats == 1:
         once = "Each pair was judged once in each order: the judge’s own variation is not known."
         unknown.insert(0, once)
 
@@ -464,7 +465,7 @@ def facts(run: RunData) -> list[tuple[str, str]]:
         ("Judge", manifest.judge + (f" (answered by {models})" if models else "")),
         ("Dialog", f"{manifest.dialog}, version {manifest.dialog_version or '?'}"),
         ("Order of edits", f"{manifest.order}, seed {manifest.seed}, "
-                           f"{counted(run.repeats, 'repeat')}"),
+                           f"{counted(run.manifest.repeats, 'repeat')}"),
         ("When", _when(manifest)),
         ("Cost", cost_line(run)),
     ]  # fmt: skip
