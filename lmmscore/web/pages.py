@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -30,9 +30,11 @@ from markupsafe import Markup
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import encode, fit, load_rgb, ruined
 from lmmscore.report.page.markup import inline_policy, page_templates, policy
-from lmmscore.web.live import LiveRun
 from lmmscore.web.rating import AnswerRefused, PictureWanted, RatingStudy
 from lmmscore.web.study import Assignment, Rater, letters
+
+if TYPE_CHECKING:
+    from lmmscore.web.live import LiveRun
 
 _log = logging.getLogger("lmmscore.web")
 

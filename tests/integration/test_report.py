@@ -24,7 +24,6 @@ from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
 from lmmscore.report.grids import NONE
-from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
     DrawnStanding,
@@ -36,6 +35,7 @@ from lmmscore.report.page.charts import (
     round_step,
     standings_axis,
 )
+from lmmscore.report.page.document import PageOptions, write_page
 from lmmscore.report.page.edits import (
     APART,
     Numbered,

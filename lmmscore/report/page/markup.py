@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,7 +22,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from lmmscore.report.run_data import Piece
+if TYPE_CHECKING:
+    from lmmscore.report.run_data import Piece
 
 Node = str | list[Any]
 """A text; or a tag, its attributes or 0, and its children."""

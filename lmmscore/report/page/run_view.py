@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import platform
 import shlex
 from collections import Counter
@@ -17,7 +16,6 @@ from typing import TypeVar
 
 import numpy as np
 from markupsafe import Markup
-from scipy.stats import t as student_t
 
 from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardTable, Leaderboard, rank
@@ -63,6 +61,7 @@ from lmmscore.report.run_data import WIN_RATE, RunData, in_utc
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
 from lmmscore.scores import TIE, Comparison
+from lmmscore.stats.resampling import mean_limits
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 FEW_ITEMS = 20
@@ -223,7 +222,7 @@ def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
 def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | None]]:
     """Return, by place, the mean of score less the method's mean, and half its 95% interval.
 
-    Of a single score there is no interval.
+    There is no interval for a single score, or for scores that are all the same.
     """
     rows = run.scores[(run.scores["factor"] == factor) & run.scores["score"].notna()]
     rows = rows[rows["position"].notna()]
@@ -233,12 +232,9 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | Non
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
     found: dict[int, tuple[float, float | None]] = {}
     for place, own in gaps.groupby(rows["position"].astype(int)):
-        reach = None
-        if len(own) > 1:
-            error = float(own.std(ddof=1)) / math.sqrt(len(own))
-            reach = float(student_t.ppf(0.975, len(own) - 1)) * error
-
-        found[int(place)] = (float(own.mean()), reach)
+        mean = float(own.mean())
+        limits = mean_limits(own.to_numpy(dtype=float), None, level=0.95)
+        found[int(place)] = (mean, None if limits is None else limits[1] - mean)
 
     return found
 
