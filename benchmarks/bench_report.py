@@ -24,7 +24,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
 from lmmscore.images import fit, load_rgb
 from lmmscore.records import Reply
-from lmmscore.report.page.document import PageOptions, write_page
+from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
 from lmmscore.resources import bundled
 from lmmscore.run_folder import Run

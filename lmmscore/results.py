@@ -106,7 +106,7 @@ class RunResult(Run):
 
         Options are `full_images`, `assets`, `thumb_px` and `agreement`.
         """
-        from lmmscore.report.page.document import PageOptions, write_page
+        from lmmscore.report.page import PageOptions, write_page
 
         page = self.path / "report.html" if out is None else Path(out)
         data = RunData(self.path.resolve().name, self)

@@ -46,7 +46,7 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.page.document import PageOptions, write_page
+    from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
     from lmmscore.resources import bundled
 

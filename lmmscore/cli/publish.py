@@ -59,7 +59,7 @@ def command(
 def _complete(staged: Run) -> None:
     """Add the tables and the report of a run that is about to be published."""
     from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
-    from lmmscore.report.page.document import PageOptions, write_page
+    from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
 
     if staged.is_of_pairs:

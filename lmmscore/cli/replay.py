@@ -61,7 +61,7 @@ def command(
 def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: bool) -> None:
     """Make a run of transcripts and print its leaderboard."""
     from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.page.document import PageOptions, write_page
+    from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
     from lmmscore.transcript_reader import make_run
 

@@ -136,7 +136,7 @@ _made_reports: dict[tuple[Path, float], Path] = {}
 def report_of(run: Path) -> Path:
     """Return the report of a run: from its folder, or made elsewhere,
     for the folder is only read."""
-    from lmmscore.report.page.document import PageOptions, write_page
+    from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
     from lmmscore.run_folder import open_run
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import lmmscore
-from lmmscore.report.page.document import PageOptions, write_page
+from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import open_run
 from tests import hostile

@@ -19,7 +19,7 @@ from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
 from lmmscore.report.figures import cross_correlations, fit_band
 from lmmscore.report.grids import NONE, number
-from lmmscore.report.page.markup import true_minus
+from lmmscore.report.markup import true_minus
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150

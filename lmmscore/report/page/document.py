@@ -22,6 +22,7 @@ from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.grids import HEADINGS, Grid, number, plain
+from lmmscore.report.markup import inline_policy, page_templates
 from lmmscore.report.page.charts import (
     AgreementCharts,
     Chart,
@@ -43,7 +44,6 @@ from lmmscore.report.page.edits import (
     slug,
     talk_list,
 )
-from lmmscore.report.page.markup import inline_policy, page_templates
 from lmmscore.report.page.run_view import RunView, page_provenance, rank_run, view_run
 from lmmscore.report.run_data import WIN_RATE, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px

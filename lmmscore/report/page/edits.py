@@ -15,8 +15,8 @@ from urllib.parse import quote
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import encode, load_rgb
 from lmmscore.records import OVERALL, Item, Outcome
+from lmmscore.report.markup import is_plain, markup
 from lmmscore.report.page.charts import MeanRatings
-from lmmscore.report.page.markup import is_plain, markup
 from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk, in_utc
 from lmmscore.scores import TIE, Match
 
