@@ -226,7 +226,7 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
 
 
 def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.web.rating import raters_needed
+    from lmmscore.web.study import raters_needed
 
     if options["static"]:
         _write_static(rating, options)
@@ -290,7 +290,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.screen import counting
     from lmmscore.web.pages import web_origin, write_static
-    from lmmscore.web.rating import raters_needed
+    from lmmscore.web.study import raters_needed
 
     if options["post"]:
         web_origin(options["post"], "--post")

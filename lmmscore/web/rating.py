@@ -615,9 +615,3 @@ def _check_screen(
     pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
     rng.shuffle(pair)
     return tuple(pair)
-
-
-def raters_needed(study: Study, subjects: int) -> int:
-    """Return how many raters cover everything, each with a full share."""
-    share = min(study.items_per_rater or subjects, subjects)
-    return max(study.raters_per_edit, math.ceil(study.raters_per_edit * subjects / share))

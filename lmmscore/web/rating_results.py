@@ -29,7 +29,6 @@ from lmmscore.web.rating import (
     AnswerRefused,
     answers_for_page,
     checked_answer,
-    raters_needed,
     seconds_sent,
     slots_for,
 )
@@ -43,6 +42,7 @@ from lmmscore.web.study import (
     Subject,
     is_rating_database,
     letters,
+    raters_needed,
     share_of_scale,
 )
 

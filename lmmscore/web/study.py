@@ -159,6 +159,12 @@ def make_study(benchmark: Benchmark, protocol: Protocol, options: StudyOptions) 
     )
 
 
+def raters_needed(study: Study, subjects: int) -> int:
+    """Return how many raters cover everything, each with a full share."""
+    share = min(study.items_per_rater or subjects, subjects)
+    return max(study.raters_per_edit, math.ceil(study.raters_per_edit * subjects / share))
+
+
 def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """Return the checks that are wanted and make sense, in their usual order.
 
