@@ -9,11 +9,9 @@ from typing import Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.plan import load_protocol
-from lmmscore.web.database import Assignment, Rater, open_study
-from lmmscore.web.pages import hosted
-from lmmscore.web.rating import PictureFolder, RatingStudy
-from lmmscore.web.rating_page import Doors, RatingPage
-from lmmscore.web.study import StudyOptions, make_study
+from lmmscore.web.pages import Doors, PictureFolder, RatingPage, hosted
+from lmmscore.web.rating import RatingStudy
+from lmmscore.web.study import Assignment, Rater, StudyOptions, make_study, open_study
 from tests.loopback import beside
 
 DEMO = Path(__file__).parents[1] / "media" / "demo"

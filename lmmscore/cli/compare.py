@@ -109,17 +109,18 @@ def command(
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
+    from lmmscore.report.leaderboard import comparison_grids, table_grid, with_names
 
     places = 2 if decimals is None else decimals
     grids = comparison_grids(found, places, names)
     data = found.as_dict(decimals)
     if together:
-        grids += board_grids(with_names(together, names), decimals=places, wide=False)
+        named = with_names(together, names)
+        grids += [table_grid(table, decimals=places) for table in named.tables]
         data["pooled"] = together.as_dict(decimals)
 
     return TableDocument(
-        grids=[labelled(grid) for grid in grids],
+        grids=grids,
         caution=" ".join(found.cautions),
         notes=[f"Not the same in all runs: {text}." for text in found.differing],
         records=data["ranks"],

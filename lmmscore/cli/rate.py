@@ -36,9 +36,8 @@ from lmmscore.options import Selection
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
-    from lmmscore.web.database import Rater
     from lmmscore.web.rating import RatingStudy
-    from lmmscore.web.study import Study
+    from lmmscore.web.study import Rater, Study
 
 
 GROUPS = {
@@ -175,9 +174,8 @@ def command(benchmark: Path, **options: Any) -> None:
     """
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
-    from lmmscore.web.database import open_study
     from lmmscore.web.rating import RatingStudy
-    from lmmscore.web.study import study_folder
+    from lmmscore.web.study import open_study, study_folder
 
     refuse_without("static", "post")
     refuse_without("only_plan", "pilot", "as_json")
@@ -251,9 +249,14 @@ def _enough_raters(rating: RatingStudy, options: dict[str, Any]) -> list[Rater]:
 async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.pages import hosted, until_interrupted
-    from lmmscore.web.rating import PictureFolder
-    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
+    from lmmscore.web.pages import (
+        Doors,
+        PictureFolder,
+        RatingPage,
+        hosted,
+        until_interrupted,
+        web_origin,
+    )
 
     public = options["public"].rstrip("/")
     if public:
@@ -290,7 +293,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.screen import counting
-    from lmmscore.web.rating_page import web_origin, write_static
+    from lmmscore.web.pages import web_origin, write_static
 
     if options["post"]:
         web_origin(options["post"], "--post")
@@ -335,17 +338,20 @@ def _pilot(
     folder: Path, study: Study, protocol: Protocol, run: str
 ) -> tuple[list[float], Any, str]:
     """Return the times per screen, and scores from which power is computed, with their source."""
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
+    from lmmscore.scales import formula, parts_of
     from lmmscore.web.rating_results import database_rows, scores_of_raters
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
+    factors = study.factors
     seconds: list[float] = []
     scores, basis = None, ""
     if (folder / FILE_NAME).is_file():
         with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
             done = [each for each in database.all_assignments() if each.done]
             seconds = [each.seconds for each in done if each.purpose != "practice"]
-            weighted = protocol.dialogs[0].overall == "weighted"
-            scores = scores_of_raters(database_rows(database), study.factors, weighted)
+            single = len(protocol.dialogs) == 1
+            rule = protocol.dialogs[0].formula if single else formula("mean", parts_of(factors))
+            scores = scores_of_raters(database_rows(database), rule)
             basis = "the ratings so far"
 
     if run:
@@ -355,7 +361,6 @@ def _pilot(
 
 
 def _export(folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import (
         database_rows,
         download_ratings,
@@ -364,6 +369,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         to_csv,
         to_json,
     )
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
     notes: list[str] = []
     with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
@@ -386,7 +392,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
 
 
 def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
+    from lmmscore.web.study import FILE_NAME, RatingDatabase
 
     path = folder / FILE_NAME
     with closing(RatingDatabase(path, read_only=True)):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lmmscore.agreement.judges import PANEL_WITHOUT
@@ -24,12 +22,22 @@ from lmmscore.agreement.statistics import (
     METHOD,
     WITHIN_ITEM,
     WITHIN_METHOD,
-    Statistic,
     statistics,
 )
-from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
-from lmmscore.report.leaderboard import Format, render_grids
-from lmmscore.tables import defuse
+from lmmscore.report.grids import (
+    NONE,
+    Cell,
+    Grid,
+    TableDocument,
+    TableLayout,
+    number,
+    p_value,
+    percent,
+    plain,
+    span,
+    write,
+)
+from lmmscore.report.leaderboard import Format
 
 UNDEFINED = "undefined"
 
@@ -80,19 +88,13 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     if grids and found.judges:
         first = grids[0]
         said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
-        grids[0] = _with_above(first, said)
+        grids[0] = replace(first, above=(*said, *first.above))
 
     return grids
 
 
 def _is_panel(judge: str) -> bool:
     return judge.startswith(PANEL_WITHOUT)
-
-
-def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
-    from dataclasses import replace
-
-    return replace(grid, above=(*said, *grid.above))
 
 
 def methods_grids(found: Agreement) -> list[Grid]:
@@ -103,15 +105,17 @@ def methods_grids(found: Agreement) -> list[Grid]:
     for judge in found.judges:
         for factor in found.headline_factors:
             standings = [one for one in found.methods if (one.judge, one.factor) == (judge, factor)]
-            tasks = list(dict.fromkeys(one.task for one in standings))
-            if len(tasks) == 2:
-                # One category: over all of them there is nothing more to see.
-                tasks = [task for task in tasks if task is not None]
-
+            tasks = _places(standings)
             ranked = [task for task in tasks if len(found.standings(judge, factor, task)) > 1]
             grids += [_methods_grid(found, judge, factor, task) for task in ranked]
 
     return grids
+
+
+def _places(rows: Sequence[MethodStanding] | Sequence[AgreementRow]) -> list[str | None]:
+    """Return the task categories of rows, and None for all of them where that says more."""
+    tasks = list(dict.fromkeys(row.task for row in rows))
+    return [task for task in tasks if task is not None] if len(tasks) == 2 else tasks
 
 
 def _methods_grid(found: Agreement, judge: str, factor: str, task: str | None) -> Grid:
@@ -138,7 +142,6 @@ def _methods_grid(found: Agreement, judge: str, factor: str, task: str | None) -
         tuple(rows),
         caption="Means over the edits that have both a score and a rating; n counts them.",
         below=tuple(_across(across)),
-        text_columns=frozenset({0}),
     )
 
 
@@ -231,19 +234,17 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
 
     own = [row for row in found.rows if row.judge == judge and row.level == ITEM and not row.task]
 
-    for row in own:
-        if row.statistic == "spearman_over_raters":
-            yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
+    for row in _of(own, "spearman_over_raters"):
+        yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
 
-    judged = [row for row in own if row.statistic == "spearman"]
-    yield from left_out(judged)
+    raters = [row for row in found.people if row.factor in found.factors]
+    yield from left_out(_of(own, "spearman"))
+    yield from left_out(_of(own, "rater_spearman"), "as a rater: ")
+    yield from left_out(_of(raters, "rater_spearman"), "a rater: ")
 
-    as_a_rater = [row for row in own if row.statistic == "rater_spearman"]
-    yield from left_out(as_a_rater, "as a rater: ")
 
-    ceilings = [row for row in found.people if row.statistic == "rater_spearman"]
-    of_factors = [row for row in ceilings if row.factor in found.factors]
-    yield from left_out(of_factors, "a rater: ")
+def _of(rows: Sequence[AgreementRow], statistic: str) -> list[AgreementRow]:
+    return [row for row in rows if row.statistic == statistic]
 
 
 def _limits_or_why(row: AgreementRow) -> str:
@@ -274,17 +275,13 @@ def _told(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
-def _shown(level: str) -> list[Statistic]:
-    return list(statistics(level))
-
-
 def further_grids(found: Agreement) -> list[Grid]:
     """Return the other statistics at the item level, each with its interval."""
     return [_further(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
 
 
 def _further(found: Agreement, judge: str) -> Grid:
-    chosen = [one for one in _shown(ITEM) if one.name != "spearman"]
+    chosen = [one for one in statistics(ITEM) if one.name != "spearman"]
     rows = []
     for factor in found.factors:
         cells = [found.row(judge, factor, ITEM, one.name) for one in chosen]
@@ -299,7 +296,6 @@ def _further(found: Agreement, judge: str) -> Grid:
         + _scale_caption(found)
         + " Pairs: the share of pairs of edits that the judge orders, or ties, as people do.",
         below=tuple(_pair_notes(found, judge, ITEM)),
-        text_columns=frozenset({0}),
     )
 
 
@@ -319,10 +315,8 @@ def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
     """Yield the shares of tied pairs, the calibrated thresholds, and why there are no distances."""
     ties, thresholds = [], []
     undefined: dict[str, None] = {}
-    for row in found.rows:
-        if row.judge != judge or row.level != level or row.task is not None:
-            continue
-
+    own = [row for row in found.rows if (row.judge, row.level, row.task) == (judge, level, None)]
+    for row in own:
         if row.statistic == "pairwise_accuracy" and "ties_people" in row.extra:
             by_judge, by_people = row.extra["ties_judge"], row.extra["ties_people"]
             ties.append(f"{row.factor} {percent(by_judge)} and {percent(by_people)}")
@@ -349,7 +343,7 @@ def level_grids(found: Agreement, level: str) -> list[Grid]:
 
 
 def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
-    chosen = _shown(level)
+    chosen = list(statistics(level))
     heads = []
     rows = []
     title = f"{judge}: level {level}"
@@ -372,7 +366,6 @@ def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
         tuple(rows),
         caption=f"{OVER[level].capitalize()} (mean), with 95% intervals.",
         below=(*left_out(heads), *_pair_notes(found, judge, level)),
-        text_columns=frozenset({0}),
     )
 
 
@@ -385,14 +378,9 @@ def within_method_grids(found: Agreement) -> list[Grid]:
             for row in found.rows
             if (row.judge, row.level, row.statistic) == (judge, WITHIN_METHOD, "spearman")
         ]
-        tasks = list(dict.fromkeys(row.task for row in own))
-        if len(tasks) == 2:
-            tasks = [task for task in tasks if task is not None]
-
-        for task in tasks:
+        for task in _places(own):
             rows = [row for row in own if row.task == task]
-            if rows:
-                grids.append(_within_method(found, judge, task, rows))
+            grids.append(_within_method(found, judge, task, rows))
 
     return grids
 
@@ -420,7 +408,6 @@ def _within_method(
         below=tuple(
             dict.fromkeys(f"{row.method}, {row.factor}: undefined, {row.why}." for row in undefined)
         ),
-        text_columns=frozenset({0}),
     )
 
 
@@ -483,7 +470,6 @@ def people_grid(found: Agreement) -> Grid:
             "(Spearman ρ). With 95% intervals."
         ),
         below=tuple(left_out(heads)),
-        text_columns=frozenset({0}),
         groups=(("", 8), ("over ratings", 1), ("over edits", 1)),
     )
 
@@ -514,7 +500,6 @@ def judge_grids(found: Agreement) -> list[Grid]:
             f"{', '.join(found.headline_factors)}. Between judges that share a letter at a level "
             "there is no significant difference (permutation over items at that level, Holm, 5%)."
         ),
-        text_columns=frozenset({0}),
     )
     return [table, comparison_grid(found)]
 
@@ -672,7 +657,6 @@ def variance_grids(found: Agreement) -> list[Grid]:
             tuple(rows),
             caption="Variance components, on items that all methods have; then the standard error "
             "of the difference of two methods' means: as it is, and with one more item or rater.",
-            text_columns=frozenset({0}),
             groups=(("", 1), ("variance", 5), ("error of a difference", 3)),
         )
     ]
@@ -718,19 +702,8 @@ def _both(row: AgreementRow | None) -> str:
 
 
 CSV_COLUMNS = (
-    *(
-        "judge",
-        "factor",
-        "level",
-        "task",
-        "method",
-        "statistic",
-        "averaging",
-        "value",
-        "low",
-        "high",
-    ),
-    *("n", "of", "left_out", "why"),
+    *("judge", "factor", "level", "task", "method", "statistic", "averaging"),
+    *("value", "low", "high", "n", "of", "left_out", "why"),
 )
 
 
@@ -751,89 +724,61 @@ def render(
     """
     if format == "json":
         return found.to_json() + "\n"
-    if format == "csv":
-        return csv_text(found)
 
-    notes = found.notes if format != "term" else ()
-    return render_grids(
-        agreement_grids(found, sections), format, caution, notes, width=width, color=color
+    document = TableDocument(
+        grids=agreement_grids(found, sections),
+        # Of one judge, on lines about several: CSV has it no more than JSON does.
+        caution="" if format == "csv" else caution,
+        notes=found.notes if format != "term" else (),
+        records=list(_records(found)),
     )
+    return write(document, format, TableLayout(width, color))
 
 
-def csv_text(found: Agreement) -> str:
-    """Return every row, people's under the judge's name `people`, at full precision.
+def _records(found: Agreement) -> Iterator[dict[str, Any]]:
+    """Yield every row, people's under the judge's name `people`, at full precision.
 
     The table of methods stands first, as rows of the statistics judge_mean, judge_rank, human_mean
     and human_rank at the level `method`.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
     for standing in found.methods:
-        writer.writerows(_standing_cells(standing))
+        for name in ("judge_mean", "judge_rank", "human_mean", "human_rank"):
+            data = standing.to_json() | {"level": "method", "statistic": name, "of": "items"}
+            data |= {"value": getattr(standing, name), "n": standing.items}
+            yield {column: data.get(column) for column in CSV_COLUMNS}
 
     for row in (*found.rows, *found.task_rows, *found.people):
-        writer.writerow(_cells(row))
-
-    return out.getvalue()
-
-
-def _standing_cells(standing: MethodStanding) -> Iterator[list[Any]]:
-    for name in ("judge_mean", "judge_rank", "human_mean", "human_rank"):
-        data = standing.to_json() | {"level": "method", "statistic": name, "of": "items"}
-        data |= {"value": getattr(standing, name), "n": standing.items}
-        yield _written(data)
-
-
-def _cells(row: AgreementRow) -> list[Any]:
-    data = row.to_json() | {"judge": row.judge or "people"}
-    told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-    return _written(data | {"left_out": "; ".join(told)})
-
-
-def _written(data: Mapping[str, Any]) -> list[Any]:
-    cells = []
-    for column in CSV_COLUMNS:
-        cell = data.get(column)
-        if isinstance(cell, str):
-            cell = defuse(cell)
-
-        cells.append("" if cell is None else cell)
-
-    return cells
+        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+        data = row.to_json() | {"judge": row.judge or "people", "left_out": "; ".join(told)}
+        yield {column: data.get(column) for column in CSV_COLUMNS}
 
 
 def votes_as_text(found: Mapping[str, VoteAgreement], form: str) -> str:
     """Return how often each judge's verdicts are those of people, as a table or JSON."""
-    if form == "json":
-        plain = {name: agreement.as_dict() for name, agreement in found.items()}
-        return json.dumps({"votes": plain}, ensure_ascii=False, indent=2) + "\n"
-
     rows = []
     for name, agreement in found.items():
         one, decided = agreement.with_one_tie(), agreement.without_ties()
-        cells = (
+        cells = plain(
             name,
             str(agreement.n),
             number(agreement.accuracy, 4),
-            NONE if agreement.interval is None else span(agreement.interval, 2),
+            span(agreement.interval, 2),
             number(agreement.chance, 2),
             number(one.accuracy, 4),
             f"{number(decided.accuracy, 4)} ({decided.n})",
             str(agreement.unread),
         )
-        rows.append(tuple(map(Cell, cells)))
+        rows.append(cells)
 
     grid = Grid(
         title="Agreement with human verdicts on pairs",
         columns=("Judge", "Votes", "Accuracy", "95%", "Chance", "Ties as one", "Decided", "Unread"),
         rows=tuple(rows),
-        caption="share of votes that are the judge's verdict too, ties of both kinds told apart",
+        caption="share of votes that are the judge's verdict too, both kinds of tie distinguished",
         below=(
             "Chance: the accuracy of the same verdicts given at random. Decided: votes where "
             "neither side called a tie. An inconsistent judge's verdict is a tie.",
         ),
-        text_columns=frozenset({0}),
     )
-    shown: Format = "md" if form == "md" else "term"
-    return render_grids([grid], shown, "")
+    data = {"votes": {name: agreement.as_dict() for name, agreement in found.items()}}
+    return write(TableDocument([grid], data=data), form)

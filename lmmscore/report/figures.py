@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,8 +25,8 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
-from lmmscore.report.grids import DisplayNames
-from lmmscore.report.leaderboard import pair_title, title_of
+from lmmscore.report.grids import DisplayNames, rank_span
+from lmmscore.report.leaderboard import title_of
 from lmmscore.stats import correlation
 from lmmscore.stats.resampling import Floats
 
@@ -236,10 +237,7 @@ class HeatFigure:
                 va="center" if upright else "top",
             )
 
-        axis.tick_params(length=0)
-        for side in axis.spines.values():
-            side.set_visible(False)
-
+        _without_frame(axis)
         return image
 
 
@@ -280,17 +278,16 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
             if row.mean is not None
         ]
         label = f"mean {table.factor}, {level:.0%} interval"
-        drawings.append(_forest(title_of(table), label, lines))
+        title = title_of(table)
+        drawings.append(Drawing(f"forest-{title.lower()}", partial(forest, title, label, lines)))
 
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
-        drawings.append(
-            Drawing("methods-by-factor", lambda width: factor_means(whole, called, width))
-        )
+        drawings.append(Drawing("methods-by-factor", partial(factor_means, whole, called)))
 
     tasks = [t for t in board.tables if t.task is not None and t.factor == whole.factor]
     if len(tasks) > 1:
-        drawings.append(Drawing("methods-by-task", lambda width: task_means(whole, tasks, width)))
+        drawings.append(Drawing("methods-by-task", partial(task_means, whole, tasks)))
 
     return drawings
 
@@ -312,7 +309,9 @@ def pair_drawings(board: PairBoard, names: DisplayNames) -> list[Drawing]:
         ]
         if lines:
             label = f"strength (log scale), {level:.0%} interval"
-            drawings.append(_forest(pair_title(table, names), label, lines))
+            title = names.task(table.task)
+            drawing = partial(forest, title, label, lines)
+            drawings.append(Drawing(f"forest-{title.lower()}", drawing))
 
     return drawings
 
@@ -327,12 +326,6 @@ class ForestLine:
     ranks: tuple[int, int] | None
 
 
-def _forest(title: str, label: str, lines: Sequence[ForestLine]) -> Drawing:
-    return Drawing(
-        f"forest-{title.lower()}", lambda width_in: forest(title, label, lines, width_in)
-    )
-
-
 def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float) -> MplFigure:
     """Return values with their intervals, best first, and the rank interval of each method."""
     figure = _new(width_in, 0.75 + 0.22 * len(lines))
@@ -344,7 +337,7 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
 
         axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
         axis.annotate(
-            "" if line.ranks is None else _interval(line.ranks),
+            "" if line.ranks is None else rank_span(line.ranks),
             (1.02, k),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -363,10 +356,6 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     return figure
-
-
-def _interval(ends: tuple[int, int]) -> str:
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
 
 
 def factor_means(table: BoardTable, titles: Mapping[str, str], width_in: float) -> MplFigure:
@@ -409,12 +398,8 @@ def comparison_drawings(found: RunComparison, names: Mapping[str, str]) -> list[
     for factor in factors:
         lines = [line for line in found.changes if line.factor == factor]
         lines = [line for line in lines if line.task is None] or lines
-
-        def draw(width: float, lines: Sequence[RankChange] = lines) -> MplFigure:
-            return rank_changes(found.names, lines, names, width)
-
         name = "rank-changes" if len(factors) == 1 else f"rank-changes-{factor}"
-        drawings.append(Drawing(name, draw))
+        drawings.append(Drawing(name, partial(rank_changes, found.names, lines, names)))
 
     return drawings
 
@@ -441,10 +426,27 @@ def rank_changes(
         begins.setdefault(places[0], []).append(name)
         ends.setdefault(places[-1], []).append(name)
 
+    _label_ends(axis, begins, ends, len(runs), width_in)
+    axis.set_xticks(range(len(runs)), list(runs))
+    axis.set_yticks(range(1, most + 1))
+    axis.set_ylabel("rank")
+    axis.invert_yaxis()
+    _without_frame(axis)
+    return figure
+
+
+def _label_ends(
+    axis: Axes,
+    begins: Mapping[tuple[int, int], Sequence[str]],
+    ends: Mapping[tuple[int, int], Sequence[str]],
+    runs: int,
+    width_in: float,
+) -> None:
+    """Write the methods before the first and behind the last point of their lines."""
     labels = [", ".join(tied) for tied in (*begins.values(), *ends.values())]
     # Labels stand outside the lines, so they take their width from the axis, in runs.
     label_in = _text_in(_longest(labels), LABEL_PT)
-    run_in = max(width_in - 0.8 - 2 * label_in, 0.5) / max(len(runs) - 1, 1)
+    run_in = max(width_in - 0.8 - 2 * label_in, 0.5) / max(runs - 1, 1)
     gap = 0.08 / run_in
     room = gap + label_in / run_in
     for (k, rank), tied in begins.items():
@@ -453,16 +455,13 @@ def rank_changes(
     for (k, rank), tied in ends.items():
         axis.text(k + gap, rank, ", ".join(tied), ha="left", va="center", fontsize=LABEL_PT)
 
-    axis.set_xticks(range(len(runs)), list(runs))
-    axis.set_xlim(-room, len(runs) - 1 + room)
-    axis.set_yticks(range(1, most + 1))
-    axis.set_ylabel("rank")
-    axis.invert_yaxis()
+    axis.set_xlim(-room, runs - 1 + room)
+
+
+def _without_frame(axis: Axes) -> None:
     axis.tick_params(length=0)
     for side in axis.spines.values():
         side.set_visible(False)
-
-    return figure
 
 
 # --------------------------------------------------------------------------------------------------
@@ -472,22 +471,12 @@ def rank_changes(
 
 def agreement_drawings(found: Agreement, titles: Mapping[str, str]) -> list[Drawing]:
     """Return the figures of every judge; `titles` are the factors' full names."""
-    drawings = []
-    for judge in found.judges:
-        for name, draw in (
-            ("scatter", agreement_scatter),
-            ("bland-altman", bland_altman),
-            ("factors", factor_map),
-        ):
-
-            def drawn(
-                width: float, judge: str = judge, draw: Callable[..., MplFigure] = draw
-            ) -> MplFigure:
-                return draw(found, judge, titles, width)
-
-            drawings.append(Drawing(f"{judge}-{name}", drawn))
-
-    return drawings
+    kinds = {"scatter": agreement_scatter, "bland-altman": bland_altman, "factors": factor_map}
+    return [
+        Drawing(f"{judge}-{name}", partial(draw, found, judge, titles))
+        for judge in found.judges
+        for name, draw in kinds.items()
+    ]
 
 
 def _panels(
@@ -611,28 +600,36 @@ def bland_altman(
             why = f"undefined, because {row.why}" if row is not None and row.why else "undefined"
             axis.set_axis_off()
             axis.text(0.5, 0.5, textwrap.fill(why, 26), ha="center", va="center", fontsize=CELL_PT)
-            continue
-
-        gaps = paired.judge - paired.people
-        reach = 1.96 * gaps.std(ddof=1)
-        low, high = row.limits
-        if low is not None and high is not None:
-            axis.axhspan(low, high, color=SKY, alpha=0.35, linewidth=0)
-
-        axis.axhline(0, color=GREY, linewidth=0.7, linestyle=":")
-        axis.axhline(row.value, color=BLUE, linewidth=1)
-        for limit in (row.value - reach, row.value + reach):
-            axis.axhline(limit, color=BLUE, linewidth=0.7, linestyle="--")
-
-        rng = np.random.default_rng(found.settings["seed"])
-        by_judge, by_people = jitter(paired.judge, rng), jitter(paired.people, rng)
-        _dots(axis, (by_judge + by_people) / 2, by_judge - by_people)
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_major_locator(_round_ticks())
+        else:
+            _differences(axis, paired, row.value, row.limits, found.settings["seed"])
 
     figure.supxlabel("mean of judge and raters", fontsize=8)
     figure.supylabel(f"{judge} less raters", fontsize=8)
     return figure
+
+
+def _differences(
+    axis: Axes,
+    paired: Paired,
+    bias: float,
+    interval: tuple[float | None, float | None],
+    seed: int,
+) -> None:
+    reach = 1.96 * (paired.judge - paired.people).std(ddof=1)
+    low, high = interval
+    if low is not None and high is not None:
+        axis.axhspan(low, high, color=SKY, alpha=0.35, linewidth=0)
+
+    axis.axhline(0, color=GREY, linewidth=0.7, linestyle=":")
+    axis.axhline(bias, color=BLUE, linewidth=1)
+    for limit in (bias - reach, bias + reach):
+        axis.axhline(limit, color=BLUE, linewidth=0.7, linestyle="--")
+
+    rng = np.random.default_rng(seed)
+    by_judge, by_people = jitter(paired.judge, rng), jitter(paired.people, rng)
+    _dots(axis, (by_judge + by_people) / 2, by_judge - by_people)
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_locator(_round_ticks())
 
 
 def factor_map(

@@ -12,7 +12,7 @@ from lmmscore.records import SAME
 from lmmscore.records import percent as share_in_words
 
 NONE = "–"
-"""What a figure that does not exist is printed as: never 0, never nan."""
+"""Stands for a figure that does not exist: never 0, never nan."""
 
 HEADINGS = {
     "rank": "Rank",
@@ -51,18 +51,16 @@ class Grid:
     above: tuple[str, ...] = ()
     """Warnings: a reader must see them before the figures."""
     below: tuple[str, ...] = ()
-    text_columns: frozenset[int] = field(default_factory=frozenset)
+    text_columns: frozenset[int] = frozenset({0})
     """Columns of words, set to the left; the others hold figures."""
-    spare: frozenset[int] = field(default_factory=frozenset)
+    spare: frozenset[int] = frozenset()
     """Columns that may be left out where there is no room for all."""
     groups: tuple[tuple[str, int], ...] = ()
     """Headings over several columns, with how many each spans; empty for none."""
     keys: tuple[str, ...] = ()
-    """What each column is called in `--columns` and in JSON; empty where nobody may choose."""
+    """Names of the columns in `--columns` and in JSON; empty where they cannot be chosen."""
     verdict: str = ""
     """What the table says, in a sentence."""
-    label: str = ""
-    """What a LaTeX document refers to it by."""
 
     def select(self, places: Sequence[int]) -> Grid:
         """Return the grid with these columns only, in this order."""
@@ -95,8 +93,14 @@ class DisplayNames:
         """Return a method's display name; its own where none was given."""
         return self.methods.get(name, name)
 
-    def task(self, name: str) -> str:
-        """Return a task category in words: background_change is `Background change`."""
+    def task(self, name: str | None) -> str:
+        """Return a task category in words: background_change is `Background change`.
+
+        None stands for all of them.
+        """
+        if name is None:
+            return "All task categories"
+
         words = name.replace("_", " ").replace("-", " ").split()
         plain_words = " ".join(words)
         title = plain_words[:1].upper() + plain_words[1:]
@@ -117,6 +121,13 @@ def span(interval: Sequence[float] | None, decimals: int) -> str:
         return NONE
     low, high = (number(end, decimals) for end in interval)
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
+
+
+def rank_span(ranks: tuple[int, int] | None) -> str:
+    """Return a rank interval, as one number where it is one."""
+    if ranks is not None and ranks[0] == ranks[1]:
+        return str(ranks[0])
+    return span(ranks, 0)
 
 
 def percent(share: float | None) -> str:

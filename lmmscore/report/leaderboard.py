@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -28,6 +27,7 @@ from lmmscore.report.grids import (
     p_value,
     percent,
     plain,
+    rank_span,
     span,
     write,
 )
@@ -42,40 +42,55 @@ from lmmscore.stats.resampling import rounded
 
 def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
-    holes = any(row.rank_range for row in table.rows)
-    common = any(row.common_mean is not None for row in table.rows)
-    keys = ["rank", "method", "mean", *(["common_mean"] if common else [])]
-    keys += ["std", "n", "coverage", "mean_interval", "rank_interval"]
-    keys += [*(["rank_range"] if holes else []), "group", *_factors(table)]
-    columns = [HEADINGS.get(key, key) for key in keys]
+    factors = list(table.rows[0].factors) if table.rows else []
+    texts = [_texts(row, decimals) for row in table.rows]
+    # Not every table has something to say in these.
+    empty = [
+        key for key in ("common_mean", "rank_range") if all(line[key] == NONE for line in texts)
+    ]
+    keys = [key for key in HEADINGS if key not in empty]
     means = marks([row.mean for row in table.rows])
-    factor_marks = {
-        name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
-    }
+    by_factor = [_marked([row.factors[name] for row in table.rows], decimals) for name in factors]
     rows = []
-    for k, row in enumerate(table.rows):
-        cells = [
-            *_lead(row),
-            Cell(number(row.mean, decimals), means[k]),
-            *(plain(number(row.common_mean, decimals)) if common else ()),
-            *_certainty(row, decimals, holes),
-        ]
-        cells += [
-            Cell(number(row.factors[f], decimals), factor_marks[f][k]) for f in _factors(table)
-        ]
-        rows.append(tuple(cells))
+    for k, line in enumerate(texts):
+        lead = [Cell(line[key], means[k] if key == "mean" else "") for key in keys]
+        rows.append((*lead, *(column[k] for column in by_factor)))
 
+    keys += factors
     return Grid(
         title=title_of(table),
-        columns=tuple(columns),
+        columns=tuple(HEADINGS.get(key, key) for key in keys),
         rows=tuple(rows),
         keys=tuple(keys),
         caption=table.caption,
         above=table.warnings,
         below=table.notes,
         text_columns=frozenset({1}),
-        spare=frozenset(range(len(columns) - len(_factors(table)), len(columns))),
+        spare=frozenset(range(len(keys) - len(factors), len(keys))),
     )
+
+
+def _texts(row: BoardRow, decimals: int) -> dict[str, str]:
+    """Return what stands in each column that `HEADINGS` names."""
+    return {
+        "rank": number(row.rank, 0),
+        "method": row.method,
+        "mean": number(row.mean, decimals),
+        "common_mean": number(row.common_mean, decimals),
+        "std": number(row.std, decimals),
+        "n": str(row.n),
+        "coverage": percent(row.coverage),
+        "mean_interval": span(row.mean_interval, decimals),
+        "rank_interval": span(row.rank_interval, 0),
+        "rank_range": span(row.rank_range, 0),
+        "group": row.group or NONE,
+    }
+
+
+def _marked(values: Sequence[float | None], decimals: int) -> list[Cell]:
+    """Return a column of figures, its best and second best marked."""
+    flags = marks(values)
+    return [Cell(number(value, decimals), flags[k]) for k, value in enumerate(values)]
 
 
 def title_of(table: BoardTable) -> str:
@@ -83,27 +98,6 @@ def title_of(table: BoardTable) -> str:
     everywhere = ", ".join(table.among) or "All task categories"
     place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
-
-
-def _factors(table: BoardTable) -> list[str]:
-    return list(table.rows[0].factors) if table.rows else []
-
-
-def _lead(row: BoardRow) -> tuple[Cell, ...]:
-    return plain(NONE if row.rank is None else str(row.rank), row.method)
-
-
-def _certainty(row: BoardRow, decimals: int, holes: bool) -> tuple[Cell, ...]:
-    allowed = (span(row.rank_range, 0),) if holes else ()
-    return plain(
-        number(row.std, decimals),
-        str(row.n),
-        percent(row.coverage),
-        span(row.mean_interval, decimals),
-        span(row.rank_interval, 0),
-        *allowed,
-        row.group or NONE,
-    )
 
 
 def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
@@ -130,7 +124,6 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
         rows=tuple(rows),
         caption=f"Mean {tables[0].factor} ± std, and rank; {tables[0].rule}. Items: {counts}.",
         above=tuple(warnings),
-        text_columns=frozenset({0}),
         groups=tuple(groups),
     )
 
@@ -159,21 +152,6 @@ def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tup
         cells.append((Cell(number(row.mean, decimals) + std, flag), Cell(str(row.rank))))
 
     return cells
-
-
-def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
-    """Return the grids of a leaderboard: one a table or, `wide`,
-    one a factor with tasks side by side."""
-    if not wide:
-        return [table_grid(table, decimals=decimals) for table in board.tables]
-
-    factors = dict.fromkeys(table.factor for table in board.tables)
-    grids = []
-    for factor in factors:
-        tables = [table for table in board.tables if table.factor == factor]
-        grids.append(wide_grid(tables, decimals=decimals))
-
-    return grids
 
 
 def difference_grid(table: BoardTable, decimals: int) -> Grid:
@@ -224,9 +202,7 @@ def win_rate_grid(table: BoardTable) -> Grid:
         for method, line in zip(methods, matrix, strict=True)
     )
     caption = "Items on which the method of the row scored higher than that of the column."
-    return Grid(
-        f"Wins: {title_of(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0})
-    )
+    return Grid(f"Wins: {title_of(table)}", ("Method", *methods), rows, caption)
 
 
 def position_grid(effect: PositionEffect, decimals: int) -> Grid:
@@ -244,9 +220,7 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
     columns = ("Method", "Mean place", f"Mean {effect.factor}", "Order-adjusted mean")
     items = counted(effect.items, "item")
     caption = f"Means over judgements (n = {effect.n}, {items}). {effect.statement}"
-    return Grid(
-        "Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0})
-    )
+    return Grid("Position", columns, rows, caption, above=effect.doubts)
 
 
 def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
@@ -277,7 +251,6 @@ def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
         columns,
         rows,
         diagnostics.repeat_statement(spreads[0]),
-        text_columns=frozenset({0}),
     )
 
 
@@ -301,6 +274,7 @@ def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
             f"Variance components over {counted(found.items, 'item')} that all {found.methods} "
             "methods have; "
             "then the standard error of the difference of two methods' means.",
+            text_columns=frozenset(),
             groups=(("Variance", 4), ("Error of a difference", 3)),
         )
     ]
@@ -330,7 +304,6 @@ def sensitivity_grid(found: diagnostics.Sensitivity) -> Grid:
         rows,
         caption,
         below=below,
-        text_columns=frozenset({0}),
     )
 
 
@@ -369,7 +342,6 @@ def habit_grid(found: diagnostics.Habits, *, asks_to_avoid_ties: bool) -> Grid:
         rows,
         f"Edits by outcome: {outcomes}." if outcomes else "",
         below=tuple(said),
-        text_columns=frozenset({0}),
     )
 
 
@@ -385,7 +357,7 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
             number(row.difference, decimals),
             str(row.rank),
             str(row.published_rank),
-            NONE if row.printed_rank is None else str(row.printed_rank),
+            number(row.printed_rank, 0),
         )
         for row in found.rows
     )
@@ -414,7 +386,7 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
     )
     place = found.task if found.factor == OVERALL else f"{found.task}: {found.factor}"
-    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
+    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below))
 
 
 def comparison_grids(
@@ -427,15 +399,13 @@ def comparison_grids(
     # The table over all categories says most, and stands first.
     for factor, task in sorted(tables, key=lambda table: table[1] is not None):
         lines = [line for line in found.changes if (line.factor, line.task) == (factor, task)]
-        heading = "All task categories" if task is None else called.task(task)
-        heading += "" if factor == OVERALL else f": {factor}"
+        heading = called.task(task) + ("" if factor == OVERALL else f": {factor}")
         grids.append(
             Grid(
                 heading,
                 ("Method", *_change_heads(found.names)),
                 tuple(_change_row(line, called, decimals) for line in lines),
                 f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]}.",
-                text_columns=frozenset({0}),
             )
         )
 
@@ -583,13 +553,15 @@ def board_document(
     """Return a leaderboard as a document that any format can write."""
     shown = shown_tables(with_names(board, view.names))
     if view.wide:
-        grids = board_grids(replace(board, tables=shown), decimals=view.places, wide=True)
+        factors = dict.fromkeys(table.factor for table in shown)
+        sides = [[table for table in shown if table.factor == factor] for factor in factors]
+        grids = [wide_grid(tables, decimals=view.places) for tables in sides]
     else:
         grids = [_grid(table, view) for table in shown]
 
     rules = [] if view.wide else [_rule(table, view) for table in shown]
     return TableDocument(
-        grids=[*(labelled(grid) for grid in grids), *further],
+        grids=[*grids, *further],
         caution=board.caution,
         notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
         records=[
@@ -628,16 +600,6 @@ def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
     task = None if table.task is None else names.task(table.task)
     among = tuple(names.task(name) for name in table.among)
     return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
-
-
-def labelled(grid: Grid) -> Grid:
-    """Return a grid with a name that LaTeX can refer to."""
-    return replace(grid, label=grid.label or label(grid.title))
-
-
-def label(title: str) -> str:
-    """Return a name for \\label, made of a title."""
-    return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
 def _rule(table: BoardTable, view: BoardView) -> str:
@@ -686,38 +648,39 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
 
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
-    """Return what a paper prints: method, mean ± half its interval, rank interval, group."""
+    """Return what a paper prints: method, mean ± its interval, rank interval, group."""
     flags = marks([row.mean for row in table.rows])
-    grouped = any(row.group for row in table.rows)
-    rows = [
-        (
-            Cell(row.method),
-            Cell(_with_margin(row, decimals), flag),
-            Cell(_rank_words(row)),
-            *([Cell(row.group or NONE)] if grouped else []),
-        )
-        for row, flag in zip(table.rows, flags, strict=True)
-    ]
-    columns = [HEADINGS["method"], HEADINGS["mean"], HEADINGS["rank"]]
-    margins = any(row.mean_interval for row in table.rows)
-    ranges = any(row.rank_interval for row in table.rows)
-    note = "±: half the width of the 95% interval of the mean." if margins else ""
-    note += " In parentheses: rank interval." if ranges else ""
-    return Grid(
+    rows = []
+    for row, flag in zip(table.rows, flags, strict=True):
+        mean = Cell(_with_margin(row, decimals), flag)
+        rows.append((Cell(row.method), mean, Cell(_rank_words(row)), Cell(row.group or NONE)))
+
+    note = []
+    if any(row.mean_interval for row in table.rows):
+        note.append("±: 95% interval of the mean, its longer side where a scale ends.")
+
+    if any(row.rank_interval for row in table.rows):
+        note.append("In parentheses: rank interval.")
+
+    keys = ("method", "mean", "rank", "group")
+    grid = Grid(
         title=title_of(table),
-        columns=(*columns, *([HEADINGS["group"]] if grouped else [])),
+        columns=tuple(HEADINGS[key] for key in keys),
         rows=tuple(rows),
         above=table.warnings,
-        below=tuple(text for text in (note.strip(), *table.notes) if text),
-        text_columns=frozenset({0}),
+        below=(" ".join(note), *table.notes) if note else table.notes,
     )
+    grouped = any(row.group for row in table.rows)
+    return grid if grouped else grid.select(range(3))
 
 
 def _with_margin(row: BoardRow, decimals: int) -> str:
     if row.mean is None or row.mean_interval is None:
         return number(row.mean, decimals)
+    # An interval ends where the scale does: half its width would be less than it reaches.
     low, high = row.mean_interval
-    return f"{number(row.mean, decimals)} ± {number((high - low) / 2, decimals)}"
+    reach = max(row.mean - low, high - row.mean)
+    return f"{number(row.mean, decimals)} ± {number(reach, decimals)}"
 
 
 def _rank_words(row: BoardRow) -> str:
@@ -725,8 +688,7 @@ def _rank_words(row: BoardRow) -> str:
         return NONE
     if row.rank_interval is None:
         return str(row.rank)
-    low, high = row.rank_interval
-    return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
+    return f"{row.rank} ({rank_span(row.rank_interval)})"
 
 
 def render_grids(
@@ -740,7 +702,7 @@ def render_grids(
     star: bool = False,
 ) -> str:
     """Return grids as Markdown, LaTeX or terminal text."""
-    document = TableDocument([labelled(grid) for grid in grids], caution, list(notes))
+    document = TableDocument(grids, caution, notes)
     return write(document, format, TableLayout(width, color, star))
 
 
@@ -766,7 +728,6 @@ def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | 
         rows,
         groups.caption,
         text_columns=frozenset(range(len(groups.keys))),
-        label=label(title),
     )
     table = {"task": None, "by": list(groups.keys), "caption": groups.caption, "rows": lines}
     heads = [*groups.keys, "mean", "std", "n", "coverage"]
@@ -845,7 +806,7 @@ def pair_document(
         records += [_rounded(record, decimals) for record in table.records()]
 
     return TableDocument(
-        grids=[labelled(grid) for grid in grids],
+        grids=grids,
         caution=board.caution,
         notes=board.notes,
         records=records,
@@ -861,7 +822,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
 
     for row, strength_mark, rate_mark in zip(table.rows, strength_marks, rate_marks, strict=True):
         cells = (
-            Cell(NONE if row.rank is None else str(row.rank)),
+            Cell(number(row.rank, 0)),
             Cell(names.method(row.method)),
             Cell(number(row.strength, decimals), strength_mark),
             Cell(span(row.strength_interval, decimals)),
@@ -874,7 +835,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
     items = counted(table.items, "item")
     played = counted(table.matches, "match", "matches")
     return Grid(
-        title=pair_title(table, names),
+        title=names.task(table.task),
         columns=tuple(PAIR_HEADINGS.values()),
         rows=tuple(rows),
         keys=tuple(PAIR_HEADINGS),
@@ -906,11 +867,6 @@ def _compact_pairs(grid: Grid) -> Grid:
     )
 
 
-def pair_title(table: PairTable, names: DisplayNames) -> str:
-    """Return the heading of a table of pairs."""
-    return "All task categories" if table.task is None else names.task(table.task)
-
-
 def win_grid(table: PairTable, names: DisplayNames) -> Grid:
     """Return how often the method of a row beat that of a column."""
     methods = [row.method for row in table.rows]
@@ -921,11 +877,10 @@ def win_grid(table: PairTable, names: DisplayNames) -> Grid:
         rows.append(plain(names.method(one), *rates))
 
     return Grid(
-        title=f"{pair_title(table, names)}: win rates",
+        title=f"{names.task(table.task)}: win rates",
         columns=("Row against column", *(names.method(name) for name in methods)),
         rows=tuple(rows),
         caption="How often the method of the row beat that of the column; a tie counts one half.",
-        text_columns=frozenset({0}),
     )
 
 

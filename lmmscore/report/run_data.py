@@ -70,7 +70,7 @@ class PlayedTurn:
     position: int | None
     repair: int
     key: str
-    """What the ledger knows it by."""
+    """Its key in the ledger."""
     images: tuple[tuple[str, Path], ...]
     entry: RecordedExchange | None
     """None where the ledger does not have it."""
@@ -78,7 +78,7 @@ class PlayedTurn:
     """Whether it was put to the reader, outside the conversation."""
     pieces: tuple[Piece, ...] = ()
     marks: tuple[str, ...] = ()
-    """What is out of the ordinary, in a word or two."""
+    """Anything unusual about it, in a word or two."""
 
     @property
     def reply(self) -> Reply:
@@ -127,18 +127,45 @@ def with_scores_marked(
 ) -> Iterator[PlayedTurn]:
     """Yield the turns with the judge's words cut into pieces, those read as scores apart."""
     by_name = {turn.name: turn for turn in dialog.turns} if dialog else {}
-    readings = [_reading(turn, by_name.get(turn.name), dialog, n) for turn in turns]
-    helped: dict[int, set[Place]] = {}
+    asked = [by_name.get(turn.name) for turn in turns]
+    alone = [_reading(turn, said, dialog, n) for turn, said in zip(turns, asked, strict=True)]
+    readings = _with_help(turns, asked, alone, dialog, n)
+    counting = _counting(readings, dialog, n)
+    for k, (turn, said) in enumerate(zip(turns, asked, strict=True)):
+        before, after = alone[k], readings[k]
+        if said is not None and said.read == "winner":
+            pieces = _winner_pieces(turn.reply, said)
+        else:
+            helped = set(after.scores) - set(before.scores) if after and before else set()
+            pieces = _pieces(turn.reply.text, after, counting[k], n, helped)
+
+        marks = (*turn.marks, *_marks(turn, after))
+        yield replace(turn, pieces=tuple(pieces), marks=marks)
+
+
+def _with_help(
+    turns: Sequence[PlayedTurn],
+    asked: Sequence[Turn | None],
+    readings: Sequence[Reading | None],
+    dialog: Dialog | None,
+    n: int,
+) -> list[Reading | None]:
+    """Return the readings, those that a reader helped with completed by what it quoted."""
+    completed = list(readings)
     for k, turn in enumerate(turns):
-        said = by_name.get(turn.name)
-        before = readings[k - 1] if k else None
+        said, before = asked[k], completed[k - 1] if k else None
         if turn.aside and dialog is not None and said is not None and before is not None:
             factors = dialog.factors_read_by(said)
-            answer, reply = turn.reply.text, turns[k - 1].reply.text
-            after = with_help(before, answer, reply, factors, n)
-            helped[k - 1] = set(after.scores) - set(before.scores)
-            readings[k - 1] = after
+            reply = turns[k - 1].reply.text
+            completed[k - 1] = with_help(before, turn.reply.text, reply, factors, n)
 
+    return completed
+
+
+def _counting(
+    readings: Sequence[Reading | None], dialog: Dialog | None, n: int
+) -> list[set[Place]]:
+    """Return, turn by turn, the scores that stand: no later reply replaced or voided them."""
     last: dict[Place, int] = {}
     final = Reading()
     for k, reading in enumerate(readings):
@@ -146,16 +173,12 @@ def with_scores_marked(
             final = merged(final, reading, dialog.factors, n)
             last |= dict.fromkeys(reading.scores, k)
 
-    for k, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
-        counting = {place for place, at in last.items() if at == k and place in final.scores}
-        said = by_name.get(turn.name)
-        if said is not None and said.read == "winner":
-            pieces = _winner_pieces(turn.reply, said)
-        else:
-            pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
+    standing: list[set[Place]] = [set() for _ in readings]
+    for place in final.scores:
+        if place in last:
+            standing[last[place]].add(place)
 
-        marks = (*turn.marks, *_marks(turn, reading))
-        yield replace(turn, pieces=tuple(pieces), marks=marks)
+    return standing
 
 
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
@@ -236,7 +259,7 @@ def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
 
 @dataclass
 class ScoredEdit:
-    """What is known of one method's edit of one item, over all repeats."""
+    """The scores of one method's edit of one item, over all repeats."""
 
     scores: dict[str, list[float]] = field(default_factory=dict)
     """By factor: the score of each repeat that gave one."""
@@ -266,7 +289,7 @@ class RunData:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Display names given for methods, over those of the benchmark."""
     only: Sequence[SessionRecord] | None = None
-    """The sessions it is about, where they are not all: nothing else is then checked or opened."""
+    """The sessions it is about, if not all; nothing else is then checked or opened."""
 
     @property
     def manifest(self) -> Manifest:
@@ -277,11 +300,6 @@ class RunData:
     def names(self) -> DisplayNames:
         """What methods and task categories are called."""
         return display_names(self.manifest, self.renamed)
-
-    @property
-    def repeats(self) -> int:
-        """How often each item was judged."""
-        return self.manifest.repeats
 
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
@@ -314,12 +332,12 @@ class RunData:
 
     @cached_property
     def sessions(self) -> list[SessionRecord]:
-        """What is known of each session; nothing where the file was left behind."""
+        """The record of each session; none where the file is missing."""
         return list(self.run.intact_records() if self.only is None else self.only)
 
     @property
     def unfinished(self) -> str:
-        """What to say of a run that did not end; nothing of one that did."""
+        """A warning about a run that has not ended; empty for one that has."""
         # A run that was stopped says so in its caution since format 2.
         told = self.manifest.format >= 2 and self.manifest.state != "running"
         if self.run.finished or told:
@@ -384,8 +402,11 @@ class RunData:
 
     @cached_property
     def talks(self) -> list[Talk]:
-        """Every conversation."""
-        return list(self.conversations(self.sessions))
+        """Every conversation, with the replies the ledger has."""
+        if not self.run.ledger_path.is_file():
+            return [self._talk(record, None) for record in self.sessions]
+        with Ledger(self.run.ledger_path, read_only=True) as ledger:
+            return [self._talk(record, ledger) for record in self.sessions]
 
     @property
     def shown_pictures(self) -> list[Path]:
@@ -397,15 +418,6 @@ class RunData:
                 names |= dict.fromkeys(path for _, path in exchange.images)
 
         return [self._picture(name) for name in names]
-
-    def conversations(self, sessions: Iterable[SessionRecord]) -> Iterator[Talk]:
-        """Yield the conversations of some sessions, with the replies the ledger has."""
-        if not self.run.ledger_path.is_file():
-            yield from (self._talk(record, None) for record in sessions)
-            return
-        with Ledger(self.run.ledger_path, read_only=True) as ledger:
-            for record in sessions:
-                yield self._talk(record, ledger)
 
     def check_ledger(self) -> None:
         """Raise LedgerError where the ledger is damaged; one that is not there is no damage."""
@@ -459,11 +471,11 @@ class RunData:
             for turn in talk.turns:
                 paths |= dict.fromkeys(path for _, path in turn.images)
 
-        exchanged = set(self.changed_pictures)
+        replaced = set(self.changed_pictures)
         names = {path: self._name_of(path) for path in paths}
-        changed = [name for name in names.values() if name in exchanged]
+        changed = [name for name in names.values() if name in replaced]
         gone = [name for path, name in names.items() if not path.is_file()]
-        lost = [name for name in gone if name not in exchanged]
+        lost = [name for name in gone if name not in replaced]
         if changed:
             yield (
                 f"{counted(len(changed), 'picture')} changed since judged, and not shown: "
@@ -518,7 +530,7 @@ class RunData:
 
     @property
     def changed_pictures(self) -> list[str]:
-        """The pictures that were exchanged since the judge saw them."""
+        """The pictures that were replaced since the judge saw them."""
         return [name for name, same in self._as_judged.items() if not same]
 
     def _picture(self, name: str) -> Path:
@@ -620,6 +632,11 @@ class RunData:
             if known.key == factor:
                 return known.name or factor
         return {OVERALL: "Overall", WIN_RATE: "Win rate"}.get(factor, factor)
+
+
+def in_utc(moment: str) -> str:
+    """Return a recorded moment as people write it: date, space, time."""
+    return moment.replace("T", " ").removesuffix("+00:00")
 
 
 def points_of(found: Iterable[Match]) -> pd.DataFrame:

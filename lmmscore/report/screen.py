@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lmmscore.transcript_reader import Replayed
 
 SAID_OF_A_KIND = 20
-"""So many lines about the same kind of trouble are printed; the rest is counted."""
+"""Lines printed about one kind of problem; further ones are only counted."""
 STEPS = 10
 """On a pipe, a line for each tenth of the run …"""
 SILENCE_S = 60.0
@@ -60,7 +60,7 @@ WIDEST = 110
 
 
 class Progress:
-    """Shows how far a run is.
+    """Shows the progress of a run.
 
     Enter it, then hand it every exchange and every result as they come.
     """
@@ -152,7 +152,7 @@ class Progress:
 
 
 def in_place(console: Console) -> bool:
-    """Return whether the display can be drawn over itself: someone looks on, the screen can."""
+    """Return whether progress can be redrawn in place: a person watches a capable screen."""
     if console.is_jupyter:
         # Rich draws over a notebook's output by means of ipywidgets; without it, lines work.
         return find_spec("ipywidgets") is not None
@@ -161,7 +161,7 @@ def in_place(console: Console) -> bool:
 
 @contextlib.contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how far the work is on standard error, where someone is looking; yield the counter."""
+    """Show progress on standard error if that is a terminal; yield the function that counts."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda: None
@@ -343,7 +343,7 @@ def dollars(usd: float) -> str:
 
 
 def short(number: int) -> str:
-    """Return a count as one glance takes it in: 950, 12.3k, 4.56M."""
+    """Return a count in short: 950, 12.3k, 4.56M."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"

@@ -30,11 +30,11 @@ MANY_PX = 192
 CACHE_NAME = ".thumbnails.sqlite"
 
 _BATCH = 150
-"""So many pictures are handed over at once. With fewer, a process waits too often for the one that
-puts the page together: a tenth of the time."""
+"""Pictures handed over at once. With fewer, a process waits too often for the one that puts the
+page together: a tenth of the time."""
 
 _ENOUGH = 200
-"""From so many pictures on, starting processes pays."""
+"""Pictures from which on starting processes pays."""
 
 Made = tuple[str, bytes]
 """The digest of a picture's file and its thumbnail; that is empty where it is known, or cannot be

@@ -1,26 +1,24 @@
-"""A run watched while it is played: what its files say so far, and the page that shows it."""
+"""A run watched while it is played: what its folder and its ledger say so far. Nothing is written.
+
+Finished units stand in the files that the run appends to. Those under way are followed through
+the ledger: a session is a value, so the replies recorded for it say exactly how far it is.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import csv
-import hmac
 import json
-import logging
 import math
 import sqlite3
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from aiohttp import web
 
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
 from lmmscore.execution.executor import LedSession, OpenQuestion
@@ -41,14 +39,6 @@ from lmmscore.scores import (
 )
 from lmmscore.session import Exchange, Played, spoken, steps_of
 from lmmscore.tables import restore
-from lmmscore.web.pages import add_headers, asset_response, log_failure, no_icon, render
-
-# --------------------------------------------------------------------------------------------------
-# What a run has done so far, read from its folder and its ledger alone. Nothing is written.
-#
-# Finished units stand in the files that the run appends to. Those under way are followed through
-# the ledger: a session is a value, so the replies recorded for it say exactly how far it is.
-# --------------------------------------------------------------------------------------------------
 
 WINDOW = 256
 """Units under way are looked for among so many unfinished ones: a run keeps the order of its plan.
@@ -137,32 +127,44 @@ class UnitProgress:
 
 
 class _Tail:
-    """Whole lines appended to a file since the last look; all of them where it was replaced."""
+    """A file that grows: hands on the whole lines appended since the last look.
 
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._inode = 0
+    All of them once more where the file was replaced, after `forget` was called.
+    """
+
+    def __init__(
+        self, name: str, forget: Callable[[], None], take: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._name = name
+        self._forget = forget
+        self._take = take
+        self._file: tuple[Path, int] | None = None
+        """Its path and inode."""
         self._read = 0
 
-    def lines(self, path: Path) -> tuple[bool, list[str]]:
-        """Return whether the file is another one than before, and its new lines."""
+    def restart(self) -> None:
+        """Hand on every line again at the next look."""
+        self._file = None
+
+    def follow(self, folder: Path, suffix: str) -> None:
+        """Look at the file, which a run in progress keeps under its name with a suffix."""
+        path = folder / f"{self._name}{suffix}"
         try:
             with path.open("rb") as file:
-                inode = path.stat().st_ino
-                same = (path, inode) == (self._path, self._inode)
-                if not same or path.stat().st_size < self._read:
-                    self._path, self._inode, self._read = path, inode, 0
-                    same = False
+                state = path.stat()
+                if self._file != (path, state.st_ino) or state.st_size < self._read:
+                    self._file, self._read = (path, state.st_ino), 0
+                    self._forget()
 
                 file.seek(self._read)
                 data = file.read()
         except FileNotFoundError:
-            return False, []
+            return
 
         whole = data.rfind(b"\n") + 1
         self._read += whole
         # Not splitlines(): a judge may use other line separators, which no file of ours ends at.
-        return not same, data[:whole].decode("utf-8", "replace").split("\n")[:-1]
+        self._take(data[:whole].decode("utf-8", "replace").split("\n")[:-1])
 
 
 class LiveRun:
@@ -180,9 +182,13 @@ class LiveRun:
         self._reader = Asker.of(manifest.reader, manifest.reader_parameters)
         self._units: dict[UnitKey, UnitProgress] = {}
         self._by_item: dict[str, list[UnitProgress]] = {}
-        self._session_tail, self._score_tail, self._pair_tail = _Tail(), _Tail(), _Tail()
         self._rows: list[list[str]] = []
         self._comparisons: list[Comparison] = []
+        self._tails = (
+            _Tail("sessions.jsonl", self._forget, self._take_records),
+            _Tail("scores.csv", self._rows.clear, self._take_rows),
+            _Tail("pairs.csv", self._comparisons.clear, self._take_comparisons),
+        )
         self._newest: UnitProgress | None = None
         self._newest_record: list[dict[str, Any]] = []
         self._board: dict[str, Any] | None = None
@@ -202,10 +208,8 @@ class LiveRun:
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
                 self._by_item[unit.item.id].append(progress)
 
-        self._rows = []
-
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
-        """Return what tells units apart; one about all edits of an item is known by the item."""
+        """Return what identifies a unit; one about all edits of an item needs no methods."""
         protocol = self._plan.protocol
         several = protocol.covers_edits or protocol.covers_pairs
         return item, repeat, tuple(shown) if several else ()
@@ -215,25 +219,10 @@ class LiveRun:
     def refresh(self) -> None:
         """Look at the files again."""
         self._read_manifest()
-        running = self.run.manifest.state == "running"
-        suffix = ".part" if running else ""
-        again, lines = self._session_tail.lines(self.path / f"sessions.jsonl{suffix}")
-        if again:
-            self._forget()
+        suffix = ".part" if self.run.manifest.state == "running" else ""
+        for tail in self._tails:
+            tail.follow(self.path, suffix)
 
-        for line in lines:
-            self._take_record(line)
-
-        again, lines = self._score_tail.lines(self.path / f"scores.csv{suffix}")
-        if again:
-            self._rows = []
-
-        self._take_rows(lines)
-        again, lines = self._pair_tail.lines(self.path / f"pairs.csv{suffix}")
-        if again:
-            self._comparisons = []
-
-        self._take_comparisons(lines)
         self._follow_ledger()
 
     def _read_manifest(self) -> None:
@@ -242,6 +231,22 @@ class LiveRun:
             if stamp != self._stamp:
                 self.run = open_run(self.path)
                 self._stamp = stamp
+                self._follow_plan()
+
+    def _follow_plan(self) -> None:
+        """Begin again where the run was extended: it has other units than before."""
+        plan = self.run.plan()
+        if [unit.key for unit in plan] == [unit.key for unit in self._plan]:
+            return
+
+        self._plan = plan
+        self._forget()
+        for tail in self._tails:
+            tail.restart()
+
+    def _take_records(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._take_record(line)
 
     def _take_record(self, line: str) -> None:
         try:
@@ -267,14 +272,14 @@ class LiveRun:
 
         self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
 
-    def _take_rows(self, lines: list[str]) -> None:
+    def _take_rows(self, lines: Sequence[str]) -> None:
         width = len(SCORE_COLUMNS)
         for cells in csv.reader(lines):
             # Further columns may follow, as the expected score does where probabilities are known.
             if len(cells) >= width and cells[:width] != list(SCORE_COLUMNS):
                 self._rows.append([restore(cell) for cell in cells[:width]])
 
-    def _take_comparisons(self, lines: list[str]) -> None:
+    def _take_comparisons(self, lines: Sequence[str]) -> None:
         width = len(PAIR_COLUMNS)
         for cells in csv.reader(lines):
             if len(cells) < width or cells[:width] == list(PAIR_COLUMNS):
@@ -356,7 +361,7 @@ class LiveRun:
         }
 
     def _abandoned(self) -> bool:
-        """Return whether the run says that it is running although nobody writes it any more."""
+        """Return whether the run claims to be running although nothing writes it any more."""
         if self.run.manifest.state != "running":
             return False
 
@@ -394,10 +399,6 @@ class LiveRun:
         failed = sum(bool(each.failure) for each in units)
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
-        spent = self._spent(made.cost_usd)
-        # Tokens without any price: what was spent is not known, which is not nothing.
-        known = bool(spent or made.priced or not made.prompt_tokens)
-        per_call = made.cost_usd / made.priced if made.priced else 0.0
         return {
             "sessions": len(units),
             "done": sum(each.finished for each in units) - failed,
@@ -411,8 +412,7 @@ class LiveRun:
             "cost_usd": made.cost_usd,
             "calls_minute": made.calls_minute,
             "tokens_minute": made.tokens_minute,
-            "spent_usd": spent if known else None,
-            "projected_usd": spent + left * per_call if spent else None,
+            **self._money(made, left),
             "budget_usd": self.limits.budget_usd,
             "rpm": self.limits.rpm,
             "tpm": self.limits.tpm,
@@ -420,6 +420,17 @@ class LiveRun:
             "seconds_left": left / made.pace if live and made.pace and left else None,
             "started": manifest.started,
             "finished": manifest.finished,
+        }
+
+    def _money(self, made: _LedgerTotals, left: int) -> dict[str, float | None]:
+        """Return what was spent, and what the run will have cost if its last calls cost as much."""
+        spent = self._spent(made.cost_usd)
+        # Tokens without any price: what was spent is not known, which is not nothing.
+        known = bool(spent or made.priced or not made.prompt_tokens)
+        per_call = made.cost_usd / made.priced if made.priced else 0.0
+        return {
+            "spent_usd": spent if known else None,
+            "projected_usd": spent + left * per_call if spent else None,
         }
 
     def _spent(self, in_ledger: float) -> float:
@@ -626,7 +637,9 @@ class LiveRun:
         factors = set(scored["factor"])
         factor = OVERALL if OVERALL in factors else str(scored["factor"].iloc[0])
         try:
-            board = rank(frame, factor=factor, resamples=BOARD_RESAMPLES)
+            # With its scales, so that no interval reaches beyond the ends of one.
+            scales = self.run.manifest.scales()
+            board = rank(frame, factor=factor, scales=scales, resamples=BOARD_RESAMPLES)
         except LmmscoreError:
             return None
 
@@ -727,197 +740,3 @@ def _seconds_since(moment: str) -> float:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
         return math.inf
-
-
-# --------------------------------------------------------------------------------------------------
-# The live page: a run watched through server-sent events. It answers questions and takes none.
-# --------------------------------------------------------------------------------------------------
-
-_log = logging.getLogger("lmmscore.web")
-
-LOOK_S = 1.0
-"""How often the files are looked at while somebody watches."""
-
-BEAT_S = 15.0
-"""A line is sent at least so often, so that a dead connection is noticed."""
-
-RETRY_MS = 1000
-"""How soon a browser connects again when the page was away."""
-
-
-class LivePage:
-    """Handlers of the live page; any number may watch, the files are looked at once for all."""
-
-    def __init__(
-        self,
-        path: Path,
-        opened: Callable[[Path], LiveRun],
-        reported: Callable[[Path], Path],
-        token: str,
-    ) -> None:
-        """`opened` opens the run once it is there; `reported` gives the file of its report."""
-        self.token = token
-        self._reported = reported
-        self._path = path
-        self._opened = opened
-        self._live: LiveRun | None = None
-        self._snapshot: dict[str, Any] = {}
-        self._changed = asyncio.Condition()
-        self._number = 0
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="watch")
-        self._looking: asyncio.Task[None] | None = None
-        self._closing = False
-
-    def app(self) -> web.Application:
-        """Return the application; every route wants the token of the link."""
-        app = web.Application(client_max_size=1024, middlewares=[_guard])
-        app.router.add_get("/favicon.ico", no_icon)
-        app.router.add_get("/w/{token}/", self._page)
-        app.router.add_get("/w/{token}/events", self._events)
-        app.router.add_get("/w/{token}/report", self._report)
-        app.router.add_get("/w/{token}/assets/{name}", self._asset)
-        app.on_startup.append(self._begin)
-        app.on_shutdown.append(self._end)
-
-        return app
-
-    async def _begin(self, _: web.Application) -> None:
-        await self._look()
-        self._looking = asyncio.create_task(self._look_on())
-
-    async def _end(self, _: web.Application) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
-
-        async with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-
-        self._reader.shutdown()
-
-    async def _look_on(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await self._look()
-
-    async def _look(self) -> None:
-        try:
-            found = await asyncio.get_running_loop().run_in_executor(self._reader, self._read)
-        except (LmmscoreError, OSError) as error:
-            # Files being moved or the run being started again: say so, and look again.
-            found = {**self._snapshot, "trouble": str(error)}
-        except Exception:
-            # A mistake of ours must not end the watching: the next look may succeed.
-            _log.exception("looking at the run failed")
-            found = {**self._snapshot, "trouble": "Looking at the run failed; see the terminal."}
-
-        if found != self._snapshot:
-            async with self._changed:
-                self._snapshot = found
-                self._number += 1
-                self._changed.notify_all()
-
-    def _read(self) -> dict[str, Any]:
-        if self._live is None:
-            # The page may be there before the run has written anything.
-            self._live = self._opened(self._path)
-        self._live.refresh()
-        return {**self._live.snapshot(), "trouble": ""}
-
-    def _check(self, request: web.Request) -> None:
-        given = request.match_info["token"].encode()
-        if not hmac.compare_digest(given, self.token.encode()):
-            raise web.HTTPNotFound
-
-    async def _page(self, request: web.Request) -> web.Response:
-        self._check(request)
-        return web.Response(text=render("watch.html.j2", {}), content_type="text/html")
-
-    async def _asset(self, request: web.Request) -> web.Response:
-        self._check(request)
-        return asset_response(request.match_info["name"])
-
-    async def _report(self, request: web.Request) -> web.StreamResponse:
-        self._check(request)
-        loop = asyncio.get_running_loop()
-        try:
-            path = await loop.run_in_executor(None, self._reported, self._path)
-        except LmmscoreError as error:
-            return web.Response(status=503, text=f"There is no report yet: {error}\n")
-
-        # The report brings a policy of its own, by digest; ours would forbid what it holds.
-        response = web.FileResponse(path)
-        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
-        response.content_type = "text/html"
-
-        return response
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send what changed, part by part; first of all everything."""
-        self._check(request)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        add_headers(response)
-        await response.prepare(request)
-        await response.write(f"retry: {RETRY_MS}\n\n".encode())
-        sent: dict[str, Any] = {}
-        number = -1
-        while not self._closing:
-            if number != self._number:
-                number, now = self._number, self._snapshot
-                await response.write(_event(_difference(sent, now)))
-                sent = now
-            else:
-                await response.write(b": here\n\n")
-
-            await self._wait_after(number)
-
-        return response
-
-    async def _wait_after(self, number: int) -> None:
-        async with self._changed:
-            try:
-                await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self._closing or self._number != number), BEAT_S
-                )
-            except TimeoutError:
-                return
-
-
-def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts that changed; of the grid, the rows that changed."""
-    told = {name: part for name, part in now.items() if before.get(name) != part}
-    grid, old = told.get("grid"), before.get("grid")
-    if (
-        grid
-        and old
-        and grid["methods"] == old["methods"]
-        and len(grid["items"]) == len(old["items"])
-    ):
-        pairs = zip(old["items"], grid["items"], strict=True)
-        changed = {place: new for place, (was, new) in enumerate(pairs) if was != new}
-        told["grid"] = {**grid, "items": None, "changed": changed}
-
-    return told
-
-
-def _event(data: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n".encode()
-
-
-@web.middleware
-async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
-    try:
-        response: web.StreamResponse = await handler(request)
-    except web.HTTPException as error:
-        response = web.Response(status=error.status, text=f"{error.status}: not here\n")
-    except (ConnectionResetError, asyncio.CancelledError):
-        raise
-    except Exception:
-        log_failure(request)
-        response = web.Response(status=500, text="500: something went wrong; see the terminal\n")
-
-    if not response.prepared:
-        add_headers(response)
-
-    return response

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import math
 import random
 import re
-import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import task_title
 from lmmscore.errors import FileProblem, LmmscoreError
-from lmmscore.images import encode, fit, load_rgb, ruined
+from lmmscore.plan import order_of
 from lmmscore.records import Item
 from lmmscore.scales import show
-from lmmscore.web.database import Assignment, Rater, RaterAnswer, RatingDatabase
 from lmmscore.web.study import (
     CHOICES,
+    Assignment,
+    Covers,
     PracticeItem,
+    Purpose,
+    Rater,
+    RaterAnswer,
+    RatingDatabase,
     ShownEdit,
-    Slot,
     Study,
     Subject,
-    choose_repeat,
-    choose_subject,
     factor_for_page,
     letters,
-    order_on_screen,
     parse_score,
-    slots_for,
     subjects_of,
 )
 
-PICTURE_SUFFIX = ".webp"
-PICTURE_TYPE = "image/webp"
+SCREENS_PER_CHECK = 20
+"""Each kind of check occurs once per this many screens, and at least once."""
 
 AHEAD = 2
 """Screens a rater has open: the one they see, and the next, whose pictures are loaded meanwhile."""
@@ -274,7 +272,7 @@ class RatingStudy:
         """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
         assignment = self._own(rater, sent)
         answer = self._checked(assignment, sent)
-        seconds = _seconds(sent.get("seconds"))
+        seconds = seconds_sent(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             text = "This screen was changed too often; please continue with the next one."
             raise AnswerRefused(429, "too-many", text)
@@ -315,7 +313,7 @@ class RatingStudy:
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
 
-        self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
+        self.database.touch(assignment, seconds_sent(sent.get("seconds")), done=True)
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
@@ -450,7 +448,8 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
         raise AnswerRefused(422, "off-the-scale", str(error)) from error
 
 
-def _seconds(value: Any) -> float:
+def seconds_sent(value: Any) -> float:
+    """Return the time spent on a screen as the page reports it; 0 for anything invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     # NaN fails the comparison and counts as no time; a whole number may be too large for a float.
@@ -483,54 +482,136 @@ def _choice(value: Any) -> str | None:
     return str(value)
 
 
-# Pictures as raters get them: nothing but pixels, under random names, encoded once
+# --------------------------------------------------------------------------------------------------
+# Who rates what: coverage first, chance second; positions balanced over raters.
+# --------------------------------------------------------------------------------------------------
 
 
-class PictureFolder:
-    """Re-encoded pictures of a study, kept beside its database for the next start."""
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a rater's share, before it is known which item will fill it."""
 
-    def __init__(self, folder: Path, max_side_px: int) -> None:
-        self._folder = folder
-        self._max_side_px = max_side_px
-        self._lock = threading.Lock()
-        self._making: dict[str, threading.Lock] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileProblem(f"{folder}: {error.strerror or error}; name another --out") from error
-
-    def data(self, name: str, wanted: PictureWanted) -> bytes:
-        """Return a picture as lossless WebP without metadata. Work for a thread."""
-        # Another start of the study may want another size.
-        path = self._folder / f"{name}-{self._max_side_px}{PICTURE_SUFFIX}"
-        with self._lock:
-            making = self._making.setdefault(name, threading.Lock())
-
-        with making:
-            if not path.is_file():
-                _write(path, prepared(wanted, self._max_side_px))
-
-            return path.read_bytes()
+    purpose: Purpose
+    hidden: tuple[Literal["source", "failure"], ...] = ()
+    """Checks that stand among the edits of this screen."""
 
 
-def prepared(wanted: PictureWanted, max_side_px: int) -> bytes:
-    """Return the encoded pixels of a picture or of a check made from it."""
-    item = wanted.item
-    path = item.edits[wanted.method] if wanted.kind == "edit" else item.images[wanted.kind]
-    image = fit(load_rgb(path), max_side_px)
-    if wanted.check == "failure":
-        image = ruined(image)
+def slots_for(study: Study, rater: str, screens: int) -> list[Slot]:
+    """Return the places of a rater's share, the same whenever it is asked for.
 
-    return encode(image, "webp")
+    Where all edits of an item are on one screen, a hidden source or failure stands among them;
+    otherwise it is a screen of its own.
+    """
+    rng = random.Random(f"{study.id} {rater} slots")
+    times = max(1, math.ceil(screens / SCREENS_PER_CHECK)) if screens else 0
+    slots = [Slot("rate")] * screens
+    for check in study.checks:
+        if check == "repeat":
+            slots = _with_repeats(slots, times, rng)
+        elif study.covers == "item":
+            slots = _with_hidden(slots, check, times, rng)
+        else:
+            slots = _with_screens(slots, check, times, rng)
+
+    return slots
 
 
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
+def _with_hidden(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    # A screen holds at most one check: two would give each other away.
+    free = [place for place, slot in enumerate(slots) if slot == Slot("rate")]
+    chosen = set(rng.sample(free, min(times, len(free))))
+    return [Slot("rate", (check,)) if k in chosen else slot for k, slot in enumerate(slots)]
 
-        raise FileProblem(f"{path}: {error.strerror or error}; make room on the disk") from error
+
+def _with_screens(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(min(1, len(made)), len(made)), Slot(check))
+    return made
+
+
+def _with_repeats(slots: list[Slot], times: int, rng: random.Random) -> list[Slot]:
+    # Late in the share: what is repeated must have left the memory as far as the share allows.
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(math.ceil(len(made) * 2 / 3), len(made)), Slot("repeat"))
+    return made
+
+
+def choose_subject(
+    subjects: Sequence[Subject],
+    coverage: Mapping[Subject, int],
+    had: Sequence[Subject],
+    wanted: int,
+    rng: random.Random,
+) -> Subject | None:
+    """Return what this rater judges next: the least covered, by lot among equals.
+
+    None when all is covered.
+    """
+    seen = set(had)
+    by_coverage: dict[int, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        covered = coverage.get(subject, 0)
+        if subject not in seen and covered < wanted:
+            by_coverage[covered].append(subject)
+
+    if not by_coverage:
+        return None
+
+    equals = by_coverage[min(by_coverage)]
+    # Two edits of one item in a row would be compared, which a dialog about one edit does not ask.
+    last = had[-1].item if had else ""
+    elsewhere = [subject for subject in equals if subject.item != last]
+
+    return rng.choice(elsewhere or equals)
+
+
+def choose_repeat(had: Sequence[Subject], rng: random.Random) -> Subject | None:
+    """Return a subject to show again, from the earlier half of what a rater has had."""
+    earlier = had[: math.ceil(len(had) / 2)]
+    return rng.choice(earlier) if earlier else None
+
+
+def order_on_screen(
+    study: Study, subject: Subject, number: int, times: int, slot: Slot, rng: random.Random
+) -> tuple[ShownEdit, ...]:
+    """Return what stands at A, B, C …: balanced over the times a subject is shown, checks by lot.
+
+    `number` is the subject's place in the study; `times` how often it was shown before.
+    """
+    methods = order_of(
+        "balanced",
+        subject.methods,
+        item=subject.item,
+        item_number=number + times,
+        repeat=1,
+        repeats=1,
+        seed=study.seed,
+    )
+    if slot.purpose in ("source", "failure"):
+        return _check_screen(study.covers, slot.purpose, methods, rng)
+
+    shown = [ShownEdit("edit", method) for method in methods]
+    for kind in slot.hidden:
+        shown.insert(rng.randint(0, len(shown)), ShownEdit(kind))
+
+    return tuple(shown)
+
+
+def _check_screen(
+    covers: Covers,
+    check: Literal["source", "failure"],
+    methods: Sequence[str],
+    rng: random.Random,
+) -> tuple[ShownEdit, ...]:
+    if covers == "edit":
+        return (ShownEdit(check),)
+
+    pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
+    rng.shuffle(pair)
+    return tuple(pair)

@@ -13,33 +13,37 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Formula
 from lmmscore.tables import defuse, restore
-from lmmscore.web.database import (
+from lmmscore.web.rating import (
+    AnswerRefused,
+    answers_for_page,
+    checked_answer,
+    seconds_sent,
+    slots_for,
+)
+from lmmscore.web.study import (
     FILE_NAME,
     Assignment,
     RaterAnswer,
     RatingDatabase,
-    is_rating_database,
-)
-from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer
-from lmmscore.web.study import (
     ShownEdit,
     Study,
     Subject,
+    is_rating_database,
     letters,
     raters_needed,
     share_of_scale,
-    slots_for,
 )
 
 if TYPE_CHECKING:
@@ -243,7 +247,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
 
     if isinstance(value, float):
-        return f"{value:g}"
+        # A score may have six decimals, and all of them leave.
+        return f"{value:.15g}"
 
     return defuse(value) if isinstance(value, str) else str(value)
 
@@ -270,7 +275,7 @@ def to_json(study: Study, rows: Sequence[RatingRow]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnRatings:
-    """What files of ours hold: rows, what is to be said of them, and the factors if known."""
+    """What our own files hold: rows, notes about them, and the factors if known."""
 
     rows: list[RatingRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -289,17 +294,15 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
 
     from lmmscore.score_files import RATING_COLUMNS, HumanRatings, read_ratings
 
-    ours = OwnRatings()
-    others: list[str | Path] = []
-    for path in paths:
-        own = own_ratings(Path(path))
-        if own is None:
-            others.append(path)
-        else:
-            ours.add(own)
-
-    if len(others) == len(paths):
+    found = [(path, own_ratings(Path(path))) for path in paths]
+    others = [path for path, own in found if own is None]
+    if len(others) == len(found):
         return read_ratings(others, columns)
+
+    ours = OwnRatings()
+    for _, own in found:
+        if own is not None:
+            ours.add(own)
 
     rated = [
         (row.item, row.task, row.method, row.rater, row.factor, row.score, f"screen {row.screen}")
@@ -326,7 +329,7 @@ Votes = dict[tuple[str, str, str], list[str]]
 
 
 def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
-    """Return raters' choices between two edits, and what is to be said of them.
+    """Return raters' choices between two edits, and notes about them.
 
     The choices are None where it is no file of ours, or holds none.
     """
@@ -419,7 +422,7 @@ def _read_json(path: Path) -> OwnRatings | None:
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
-    """Return one of our JSON files, or None where it is none."""
+    """Return the content of a JSON file if it is one of ours, else None."""
     try:
         loaded = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
@@ -486,34 +489,45 @@ def download_ratings(
     answers: dict[str, list[RaterAnswer]] = {}
     given: dict[str, Assignment] = {}
     for path, loaded in downloads.items():
+        ignored = 0
         for screen in _screens(path, loaded):
             assignment = known.get(str(screen.get("id")))
             if assignment is None:
-                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
-                break
+                ignored += 1
+                continue
 
             found = _download_answers(screen, assignment.id, key.study)
             # Someone may have handed in twice: what has more answers is the later one.
             if len(found) >= len(answers.get(assignment.id, ())):
                 answers[assignment.id] = found
-                seconds = float(screen.get("seconds") or 0)
+                seconds = seconds_sent(screen.get("seconds"))
                 given[assignment.id] = replace(assignment, seconds=seconds)
+
+        if ignored:
+            screens = counted(ignored, "screen")
+            notes.append(f"{path.name}: {screens} of a withdrawn or unknown rater ignored")
 
     rows = rows_of(key.study, given.values(), answers)
     return OwnRatings(rows, notes, list(key.study.factors))
 
 
 def _screens(path: Path, loaded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the screens of a download, which went through the hands of a rater."""
     screens = loaded.get("screens")
-    if not isinstance(screens, list) or not all(isinstance(each, dict) for each in screens):
+    whole = isinstance(screens, list) and all(_is_screen(each) for each in screens)
+    if not whole:
         raise FileProblem(f"{path}: a download without screens; ask its rater to download it again")
-    return screens
+    return list(screens or ())
+
+
+def _is_screen(found: Any) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("answers", []), list)
 
 
 def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> list[RaterAnswer]:
     """Return the answers of one screen. What is off the scale is no answer."""
     made = []
-    for place, each in enumerate(screen.get("answers") or ()):
+    for place, each in enumerate(screen.get("answers", ())):
         try:
             kind, slot, factor, value = checked_answer(study, each)
         except AnswerRefused:
@@ -642,7 +656,7 @@ def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
 
 def _unable_notes(rows: Sequence[RatingRow]) -> list[str]:
     edits = {(row.rater, row.item, row.method, row.other) for row in rows if row.reason}
-    return [f"cannot judge: {len(edits)} edits were set aside with a reason"] if edits else []
+    return [f"cannot judge: {counted(len(edits), 'edit')} set aside with a reason"] if edits else []
 
 
 # --------------------------------------------------------------------------------------------------
@@ -712,7 +726,7 @@ def _assumed_s(study: Study, subjects: Sequence[Subject]) -> float:
 
 
 def neighbours(scores: pd.DataFrame) -> tuple[Power, ...]:
-    """Return what it takes to tell each method from the next one in the ranking of these scores."""
+    """Return what it takes to show a difference between neighbours in the ranking."""
     chosen = scores[scores["score"].notna()]
     factor = OVERALL if OVERALL in set(chosen["factor"]) else str(chosen["factor"].iloc[0])
     means = chosen[chosen["factor"] == factor].groupby("method")["score"].mean()
@@ -724,10 +738,11 @@ def neighbours(scores: pd.DataFrame) -> tuple[Power, ...]:
     )
 
 
-def scores_of_raters(
-    rows: Sequence[RatingRow], factors: Sequence[Factor], weighted: bool
-) -> pd.DataFrame | None:
-    """Return ratings as a table of scores in which each rater is a repeat; None without any."""
+def scores_of_raters(rows: Sequence[RatingRow], rule: Formula | None) -> pd.DataFrame | None:
+    """Return ratings as a table of scores in which each rater is a repeat; None without any.
+
+    The rule makes the overall, as it does of a judge's scores.
+    """
     import pandas as pd
 
     raters: dict[str, int] = {}
@@ -741,8 +756,10 @@ def scores_of_raters(
 
     made = []
     for (item, task, method, rater), scores in found.items():
-        total = _overall(scores, factors, weighted)
-        for factor, score in {**scores, OVERALL: total}.items():
+        exact = {factor: Fraction(score) for factor, score in scores.items()}
+        total = rule.value(exact) if rule else None
+        overall = {} if total is None else {OVERALL: float(total)}
+        for factor, score in {**scores, **overall}.items():
             made.append((item, task, method, raters[rater], 1, factor, score, "scored", ""))
 
     if not made:
@@ -751,14 +768,6 @@ def scores_of_raters(
     columns = "item task method repeat position factor score outcome reason".split()
 
     return pd.DataFrame(made, columns=columns)
-
-
-def _overall(scores: dict[str, float], factors: Sequence[Factor], weighted: bool) -> float | None:
-    if any(factor.key not in scores for factor in factors):
-        return None
-    if not weighted:
-        return sum(scores[factor.key] for factor in factors) / len(factors)
-    return sum(float(factor.weight or 0) * scores[factor.key] for factor in factors)
 
 
 def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
@@ -794,6 +803,6 @@ def _raters_lines(powers: Sequence[Power]) -> list[str]:
 
     most = max(known, key=lambda power: power.repeats_needed or 0)
     return [
-        f"  With these items, {most.repeats_needed} raters per edit would tell all "
-        f"{len(known)} of these pairs apart that raters can."
+        f"  With these items, {most.repeats_needed} raters per edit would show the difference in "
+        f"all {len(known)} of these pairs in which more raters can."
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from collections.abc import Iterator
@@ -127,6 +128,53 @@ def test_on_a_phone_the_method_and_its_mean_stay_in_view(chromium: Any, report: 
     opened.context.close()
 
 
+def test_on_a_phone_a_link_to_a_turn_or_an_edit_shows_it(chromium: Any, report: Path) -> None:
+    """A turn stops below the pictures that stick above it; an edit is seen in the strip."""
+    address = f"{report.as_uri()}#turn-boat--1--edit--2"
+    opened = Tab(chromium, address, viewport={"width": 390, "height": 844})
+    opened.page.wait_for_function(
+        """() => {
+             const name = document.querySelector(".turn.here .turn-name");
+             const pictures = document.querySelector(".looked");
+             return name && name.getBoundingClientRect().top
+               >= pictures.getBoundingClientRect().bottom;
+           }"""
+    )
+    opened.page.evaluate("location.hash = '#edit-car--TintLeak'")
+    opened.page.wait_for_selector("#viewer[open]")
+    strip = opened.page.locator("#viewer-strip").bounding_box()
+    current = opened.page.locator("#viewer-strip [aria-current]").bounding_box()
+    assert strip["x"] <= current["x"]
+    assert current["x"] + current["width"] <= strip["x"] + strip["width"]
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_on_a_phone_the_rules_between_rows_are_unbroken(chromium: Any, report: Path) -> None:
+    """Scrolled to the right, a rule has the same height under the method and under the rest."""
+    from PIL import Image
+
+    opened = Tab(chromium, report.as_uri(), viewport={"width": 390, "height": 844})
+    room = opened.page.locator(".board:not([hidden]) .scroll").first
+    room.evaluate(
+        """(box) => {
+             box.scrollLeft = 60;
+             for (const part of box.querySelectorAll("svg, .small, thead *")) {
+               part.style.visibility = "hidden";
+             }
+           }"""
+    )
+    picture = Image.open(io.BytesIO(room.screenshot())).convert("RGB")
+    method = room.locator("tbody th").first.bounding_box()
+    left = room.bounding_box()["x"]
+    # With the drawings hidden, the only thing left beside the words is the rule below a row.
+    places = [round(method["x"] + method["width"] - left) - 3, picture.width - 2]
+    page = picture.getpixel((places[0], 1))
+    rules = [[y for y in range(picture.height) if picture.getpixel((x, y)) != page] for x in places]
+    assert rules[0] == rules[1] and len(rules[0]) >= 6
+    opened.context.close()
+
+
 def test_what_is_off_screen_is_not_drawn(tab: Tab) -> None:
     """Before one scrolls down, cards far below hold no pictures; conversations lie packed."""
     assert tab.page.locator(".item").last.locator("img").count() == 0
@@ -226,6 +274,23 @@ def test_the_gallery_sorts_by_disagreement_in_points(tab: Tab) -> None:
     assert _items(tab) == expected
     words = _edits(tab).locator(".edit figcaption").first.inner_text()
     assert re.search(r"judge [\d.]+, raters [\d.]+", words)
+
+
+def test_an_edit_that_one_judge_left_unscored_is_no_disagreement(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """Sorted by disagreement between judges, a missing score counts as unknown, not as 0."""
+    runs = [
+        RunData(name, lmmscore.run(DEMO, out=tmp_path / name, items=["boat", "car"]))
+        for name in ("one", "two")
+    ]
+    page = write_page(runs, PageOptions(out=tmp_path / "page.html"))
+    opened = Tab(chromium, page.as_uri())
+    opened.page.evaluate("lmm.core.items[1].find((i) => i.id === 'car').edits[0].scores[0] = null")
+    opened.page.select_option("#gallery-tools [name=sort]", "judges")
+    assert _items(opened) == ["boat", "car"]
+    assert opened.said == []
+    opened.context.close()
 
 
 def test_rows_of_pictures_are_even(tab: Tab) -> None:

@@ -21,8 +21,7 @@ import lmmscore
 from lmmscore.cli.watch import open_live, report_of
 from lmmscore.judges.pixels import Pixels
 from lmmscore.records import Reply
-from lmmscore.web.live import LivePage
-from lmmscore.web.pages import hosted
+from lmmscore.web.pages import LivePage, hosted
 from tests.loopback import beside
 from tests.rating_studies import DEMO
 
@@ -130,6 +129,28 @@ def test_nothing_can_be_changed_and_nothing_is_told_without_the_token(tmp_path: 
             assert refused.value.code == 405
             refused.value.close()
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_closing_the_page_is_no_failure(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever leaves is noticed at the next line to them; nothing is logged about it."""
+    left = threading.Event()
+    sending = LivePage._send_changes
+
+    async def noticed(page: LivePage, response: Any) -> None:
+        try:
+            await sending(page, response)
+        finally:
+            left.set()
+
+    monkeypatch.setattr(LivePage, "_send_changes", noticed)
+    monkeypatch.setattr(sys.modules[LivePage.__module__], "BEAT_S", 0.02)
+    with watched(finished) as link:
+        with urllib.request.urlopen(f"{link}events") as events:
+            assert events.readline().startswith(b"retry:")
+        assert left.wait(30)
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 1300), ("light", 390)])

@@ -103,13 +103,23 @@ def test_a_latex_caption_is_one_sentence_that_says_what_is_incomplete() -> None:
 
 
 def test_a_latex_table_is_what_a_paper_prints() -> None:
-    """Compact: method, mean ± half the interval, rank with its interval, group; a label; no document."""
+    """Compact: method, mean ± its interval, rank with its interval, group; a label; no document."""
     text = render(board(), "tex")
     assert "Method & Mean & Rank & Group" in text
     assert r"\ensuremath{\pm}" in text and "\\label{tab:" in text
     assert r"\documentclass" not in text and r"\begin{document}" not in text
     assert text.count(r"\begin{table}") == 3
     assert r"\begin{table*}" in render(board(), "tex", star=True)
+
+
+def test_a_margin_is_not_shortened_by_the_end_of_the_scale() -> None:
+    """±: how far the interval reaches on its longer side, where the scale cuts the other off."""
+    scores = overall({"A": [9.0, 10.0, 10.0, 10.0], "B": [4.0, 5.0, 4.0, 5.0]})
+    [table] = rank(scores, task="t", scales={"overall": (1.0, 10.0)}).tables
+    low, high = table.rows[0].mean_interval
+    assert high == 10.0 and table.rows[0].mean == 9.75
+    text = render(rank(scores, task="t", scales={"overall": (1.0, 10.0)}), "md", style="compact")
+    assert f"9.75 ± {9.75 - low:.2f}" in text and 9.75 - low > high - 9.75
 
 
 def test_tasks_stand_side_by_side_in_latex() -> None:

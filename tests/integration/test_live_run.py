@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import lmmscore
+from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
 from lmmscore.web.live import LiveRun, RunLimits
@@ -130,6 +132,36 @@ def test_every_score_is_seen_whatever_stands_beside_it(
     assert [cell[:2] for cell in cells] == [["scored", 7.0]] * 6
     assert told["totals"]["done"] == 6 and len(told["talk"]["turns"]) == 1
     assert told["board"]["rows"][0]["mean"] == 7.0
+
+
+def test_no_interval_reaches_beyond_the_scale(tmp_path: Path, make_benchmark: Maker) -> None:
+    """The live ranking knows the scale, as the leaderboard does: no mean may be above its top."""
+    dialog = tmp_path / "small.yaml"
+    dialog.write_text(SCORES)
+    scores = itertools.cycle([10, 10, 9, 10, 9])
+    judge = ScriptedJudge(lambda _: f"a: {next(scores)}")
+    run = lmmscore.run(make_benchmark(items=4), str(dialog), judge, out=tmp_path / "run")
+    told = {row["method"]: row["interval"] for row in look(run.path)["board"]["rows"]}
+    assert told == {row.method: row.mean_interval for row in run.leaderboard().tables[-1].rows}
+    assert max(high for _, high in told.values()) == 10.0
+
+
+def test_a_run_that_is_extended_is_counted_whole(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Whoever watched a run of one item sees the others once it is extended to them."""
+    dialog = tmp_path / "small.yaml"
+    dialog.write_text(SCORES)
+    bench, judge = make_benchmark(items=2), ScriptedJudge(lambda _: "a: 7")
+    options = {"dialog": str(dialog), "judge": judge, "out": tmp_path / "run"}
+    first, *_ = [item.id for item in load_benchmark(bench).items]
+    lmmscore.run(bench, items=[first], **options)
+    live = LiveRun(tmp_path / "run")
+    live.refresh()
+    assert live.snapshot()["totals"]["sessions"] == 3
+    lmmscore.run(bench, **options)
+    live.refresh()
+    told = live.snapshot()
+    assert (told["totals"]["sessions"], told["totals"]["done"]) == (6, 6)
+    assert len(told["grid"]["items"]) == 2
 
 
 def test_a_run_that_waits_for_batches_says_for_what(

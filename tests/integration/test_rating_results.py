@@ -15,18 +15,22 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
+from lmmscore.scales import Factor, formula, parts_of
 from lmmscore.score_files import Columns
-from lmmscore.web.database import FILE_NAME, RatingDatabase
 from lmmscore.web.rating_results import (
     COLUMNS,
+    RatingRow,
     database_rows,
+    download_ratings,
     own_ratings,
     quality_notes,
     read_human_ratings,
+    scores_of_raters,
     steadiness,
     to_csv,
     to_json,
 )
+from lmmscore.web.study import FILE_NAME, RatingDatabase
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 from tests.rating_studies import (
     DEMO,
@@ -94,6 +98,30 @@ def test_an_export_has_a_row_for_each_rating_and_check(rated: Path) -> None:
         "color_change",
     }
     assert all(row["seconds"] == "30" and row["rater"].startswith("r-") for row in rows)
+
+
+def test_a_score_leaves_with_all_its_decimals(tmp_path: Path) -> None:
+    """A score of six decimals is the same number in CSV, and when read again."""
+    row = RatingRow("r", "boat", "", "CleanEdit", "acc", 7.123456, 1, 30.0)
+    (tmp_path / "ratings.csv").write_text(to_csv([row]))
+    assert own_ratings(tmp_path / "ratings.csv").rows == [row]
+
+
+def test_what_a_rater_did_to_a_download_is_no_trouble(tmp_path: Path) -> None:
+    """Unknown screens are counted, times that are none are 0, and the other screens still count."""
+    rating = rating_study(tmp_path / "study", items=("boat", "car"))
+    rater = new_rater(rating)
+    known = rating.hand_out(rater, ahead=2)
+    answers = [{"kind": "score", "slot": "A", "factor": "acc", "value": "7"}]
+    screens = [
+        {"id": "nobody's", "answers": answers, "seconds": 3},
+        *({"id": each.id, "answers": answers, "seconds": "long"} for each in known),
+    ]
+    found = download_ratings(rating.database, {Path("mine.json"): {"screens": screens}})
+    assert [(row.score, row.seconds) for row in found.rows] == [(7.0, 0.0)] * 2
+    assert found.notes == ["mine.json: 1 screen of a withdrawn or unknown rater ignored"]
+    with pytest.raises(FileProblem, match="download it again"):
+        download_ratings(rating.database, {Path("a.json"): {"screens": [{"answers": 3}]}})
 
 
 def test_failed_checks_are_flagged_and_nobody_is_dropped(rated: Path) -> None:
@@ -296,6 +324,21 @@ def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
     assert plan["measured"] and plan["power_basis"] == "the ratings so far"
     assert plan["minutes_per_rater"] == pytest.approx((120 + 12 * 30) / 60)
     assert plan["powers"][0]["repeats"] == 3
+
+
+def test_the_overall_of_raters_follows_the_rule_of_the_dialog() -> None:
+    """What is planned by is what will be ranked by: here a geometric mean, and none where a part
+    of it was not rated."""
+    factors = [Factor(key=key, scale={"min": 0, "max": 10}) for key in ("quality", "consistency")]
+    rule = formula("geometric", parts_of(factors))
+    given = [("A", "quality", 4.0), ("A", "consistency", 9.0), ("B", "quality", 4.0)]
+    rows = [
+        RatingRow("r", "boat", "", method, factor, score, 1, 30.0)
+        for method, factor, score in given
+    ]
+    scores = scores_of_raters(rows, rule)
+    overall = scores[scores["factor"] == "overall"]
+    assert dict(zip(overall["method"], overall["score"], strict=True)) == {"A": 6.0}
 
 
 def test_reading_ratings_loads_no_web_server() -> None:

@@ -19,9 +19,9 @@ import aiohttp
 import pytest
 from PIL import Image, PngImagePlugin
 
-from lmmscore.web.database import FILE_NAME
+from lmmscore.web.pages import Doors
 from lmmscore.web.rating import RatingStudy
-from lmmscore.web.rating_page import Doors
+from lmmscore.web.study import FILE_NAME
 from tests.rating_studies import DEMO, METHODS, new_rater, rating_study, served
 
 JSON = {"Content-Type": "application/json"}

@@ -10,7 +10,9 @@ import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import example, given, settings
@@ -19,25 +21,29 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem, LedgerError
+from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
+from lmmscore.report.grids import NONE
+from lmmscore.report.markup import digest_source, inert_json, inline_policy, markup
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
     DrawnStanding,
     axis_over,
+    distribution_chart,
     interval_bar,
+    position_chart,
     rank_strip,
     round_step,
     standings_axis,
 )
 from lmmscore.report.page.edits import (
     APART,
-    PictureSet,
+    Numbered,
     place_pictures,
     slug,
 )
-from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
-from lmmscore.report.page.run_view import cost_line, coverage
+from lmmscore.report.page.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
 from lmmscore.run_folder import Run, open_run
@@ -337,6 +343,41 @@ def test_cost_counts_every_reply_once(hostile_run: Run) -> None:
     assert line.endswith(f"${0.01 * len(keys):.2f}")
 
 
+def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) -> None:
+    """Replies without a price leave the dollars open, and the line says how many have one."""
+    prices = iter([0.01, *[None] * 1000])
+    reply = "a: 7"
+    dialog = tmp_path / "small.yaml"
+    dialog.write_text(
+        "dialog: small\nformat: 2\nversion: 1\ntitle: Small\ncovers: edit\noverall: mean\n"
+        "factors: [{key: a, name: A, scale: {min: 1, max: 10}}]\n"
+        'turns: [{name: t, read: scores, say: "Score it. {{show.source}}{{show.edit}}"}]\n'
+        'repair: {say: "Again, please. {{problems}}"}\n'
+    )
+    judge = ScriptedJudge(lambda _: Reply(reply, usage=Usage(100, 20), cost_usd=next(prices)))
+    judged = lmmscore.run(make_benchmark(items=2), str(dialog), judge, out=tmp_path / "run")
+    data = RunData("run", judged)
+    [grid] = cost_grid(data)
+    dollars = {row[0].text: row[-1].text for row in grid.rows}
+    assert dollars["mean per session"] == NONE and "0.0000" not in dollars.values()
+    line = cost_line(data)
+    assert line.endswith("$0.01 for 1 of them; the others have no price on record")
+
+
+def test_an_interval_by_position_needs_two_scores(run: Run) -> None:
+    """Half an interval is Student's; one score at a position has none, rather than one of no width."""
+    data = RunData("demo", run)
+    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)]
+    data.__dict__["scores"] = pd.DataFrame(
+        [(item, "m", place, "overall", score) for item, place, score in rows],
+        columns=["item", "method", "position", "factor", "score"],
+    )
+    found = place_means(data, "overall")
+    assert found[1] == pytest.approx((0.0, 12.706 * 1.0), rel=1e-3)
+    assert found[2] == (0.0, None)
+    assert "±" not in str(position_chart("p", {1: (0.5, None)}, "Overall").drawing)
+
+
 def test_pictures_can_lie_beside_the_page(run: Run, tmp_path: Path) -> None:
     """With assets, thumbnails are files in a folder named after the page, and the page holds only their names."""
     wish = PageOptions(out=tmp_path / "my report.html", assets=True, thumb_px=64)
@@ -525,7 +566,7 @@ def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
 )
 def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
     """What skips the Markdown parser becomes the tree that the parser would have made."""
-    from lmmscore.report.page import markup as module
+    from lmmscore.report import markup as module
 
     parsed = module._Builder(()).blocks(module._parser().parse(text))
     assert markup([Piece(text)]) == parsed
@@ -545,6 +586,12 @@ def test_drawn_intervals_keep_their_order() -> None:
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
 
 
+def test_the_ends_of_a_column_are_whole_numbers_on_a_scale_to_100() -> None:
+    """What a column of the distribution stands for is said exactly, and not as 1e+02."""
+    drawn = distribution_chart("d", {"A": [97.0, 12.0]}, (0.0, 100.0), "Overall").drawing
+    assert "A: 1 from 95 to 100" in drawn and "A: 1 from 10 to 15" in drawn
+
+
 def test_one_value_still_has_an_axis() -> None:
     """Equal means do not divide by zero."""
     assert axis_over([5.0, 5.0], 0, 100).at(5.0) == 50
@@ -555,12 +602,12 @@ def test_thumbnails_shrink_as_pictures_grow_many(tmp_path: Path) -> None:
     """Few pictures are shown large; of many, each is small; one that is gone is no error."""
     sizes = [sensible_px(count) for count in (10, 1000, 9000)]
     assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
-    pictures = PictureSet()
+    pictures: Numbered[Path] = Numbered()
     boat, gone = DEMO / "source/boat.jpg", tmp_path / "gone.png"
     assert [pictures.add(path) for path in (boat, gone, boat)] == [0, 1, 0]
     with ThumbnailMaker(None) as maker:
-        maker.begin(pictures.paths, 32)
-        made = maker.finish(pictures.paths)
+        maker.begin(list(pictures), 32)
+        made = maker.finish(list(pictures))
     placed = place_pictures(pictures, made, assets=None, full=False)
     (bundle,) = placed.thumbnails
     assert bundle[0].startswith("UklGR") and bundle[1] == ""
@@ -680,7 +727,7 @@ def test_a_page_about_two_runs_leaves_their_own_pages_alone(run: Run, tmp_path: 
 
 def test_the_policy_names_each_script() -> None:
     """Code that is not ours has another digest, and so does not run."""
-    said = policy(["a{}"], ["x()"], assets=False)
+    said = inline_policy(["a{}"], ["x()"], img_src="data:")
     assert digest_source("x()") in said and digest_source("y()") not in said
 
 

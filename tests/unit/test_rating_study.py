@@ -13,7 +13,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
-from lmmscore.web.rating import AnswerRefused, RatingStudy
+from lmmscore.web.rating import AnswerRefused, RatingStudy, slots_for
 from lmmscore.web.rating_results import database_rows
 from lmmscore.web.study import (
     checks_for,
@@ -21,7 +21,6 @@ from lmmscore.web.study import (
     load_practice,
     parse_score,
     raters_needed,
-    slots_for,
 )
 from tests.rating_studies import (
     DEMO,

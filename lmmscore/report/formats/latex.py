@@ -12,7 +12,7 @@ from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, format
 COLUMN_PT, PAGE_PT = 200.0, 340.0
 """The narrowest column and page a table should fit unscaled: those of the class article."""
 LETTER_PT = 4.9
-"""How wide a letter is in \\small, on average and rather too much."""
+"""Average width of a letter in \\small, estimated generously."""
 GAP_PT = 8.0
 """Twice \\tabcolsep, which is set to 4pt."""
 
@@ -89,7 +89,7 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
         rf"\begin{{{name}}}[t]",
         r"  \centering",
         rf"  \caption{{{escape(_sentence(grid))}}}",
-        *([rf"  \label{{{grid.label}}}"] if grid.label else []),
+        rf"  \label{{{_label(grid.title)}}}",
         r"  \small",
         r"  \setlength{\tabcolsep}{4pt}",
         "  \\par\\smallskip\n".join(tabulars),
@@ -98,6 +98,11 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _label(title: str) -> str:
+    """Return a name that a document can refer to, made of a title."""
+    return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
 def _sentence(grid: Grid) -> str:
@@ -159,7 +164,7 @@ def _panel(
 
 
 def estimated_pt(grid: Grid) -> float:
-    """Return about how wide a table will be, rather too much than too little."""
+    """Return about how wide a table will be, rather over- than underestimated."""
     total = 0.0
     for k, head in enumerate(grid.columns):
         letters = max(len(head), *(len(row[k].text) for row in grid.rows), 0)

@@ -19,31 +19,27 @@ from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
 from lmmscore.report.figures import cross_correlations, fit_band
 from lmmscore.report.grids import NONE, number
-from lmmscore.report.page.markup import true_minus
+from lmmscore.report.markup import true_minus
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150
 SIDE = 260
-LEFT, RIGHT, TOP, BOTTOM = 40.0, SIDE - 8.0, 10.0, SIDE - 34.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, SIDE - 8.0, 10.0, SIDE - 34.0
 MOST_TICKS = 12
-"""Positions that find room for their numbers under a chart."""
+"""Position labels that fit under a chart."""
 LEVELS = 5
 """Shades of a colour in a coloured table."""
 
 
 def svg(tag: str, *children: str, **attributes: object) -> Markup:
     """Return an element; `class_` is class, `text_anchor` is text-anchor."""
-    written = [
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
-        for name, value in attributes.items()
-        if value is not None
-    ]
+    written = []
+    for name, value in attributes.items():
+        text = f"{value:g}" if isinstance(value, float) else value
+        written.append(f' {name.rstrip("_").replace("_", "-")}="{escape(text)}"')
+
     inside = "".join(str(escape(child)) for child in children)
     return Markup(f"<{tag}{''.join(written)}>{inside}</{tag}>")
-
-
-def _short(value: object) -> object:
-    return f"{value:g}" if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +66,8 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [(self.at(k * step), _tick(k * step, digits)) for k in range(first, last + 1)]
-
-
-def _tick(value: float, digits: int) -> str:
-    return true_minus(f"{value:.{digits}f}")
+        values = [k * step for k in range(first, last + 1)]
+        return [(self.at(value), true_minus(f"{value:.{digits}f}")) for value in values]
 
 
 def round_step(size: float) -> float:
@@ -96,7 +89,7 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 
 @dataclass(frozen=True, slots=True)
 class DrawnStanding:
-    """Where a method stands in a table: its value and its rank, each with what is known of it."""
+    """Where a method stands in a table: its value and its rank, with their intervals."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -116,15 +109,17 @@ def standings_axis(standings: Sequence[DrawnStanding]) -> Axis:
 def axis_head(axis: Axis) -> Markup:
     """Return the ticks under which all intervals of a table stand."""
     ticks = [svg("text", text, x=x, y=11, text_anchor="middle") for x, text in axis.ticks(5)]
-    return svg(
-        "svg",
-        *ticks,
-        class_="bar axis",
-        viewBox=f"0 0 {BAR_WIDTH} 14",
-        width=BAR_WIDTH,
-        height=14,
-        aria_hidden="true",
-    )
+    return _in_line("bar axis", BAR_WIDTH, 14, ticks)
+
+
+def _in_line(
+    kind: str, width: float, height: int, parts: Sequence[Markup], described: str = ""
+) -> Markup:
+    """Return a drawing for one line of a table; nothing to be read aloud where it says nothing."""
+    title = [svg("title", described)] if described else []
+    spoken = {"role": "img"} if described else {"aria_hidden": "true"}
+    box = {"viewBox": f"0 0 {width:g} {height}", "width": width, "height": height}
+    return svg("svg", *title, *parts, class_=kind, **box, **spoken)
 
 
 def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
@@ -141,16 +136,7 @@ def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
     if row.value is not None:
         parts.append(svg("circle", class_="mean", cx=axis.at(row.value), cy=12, r=4.5))
 
-    return svg(
-        "svg",
-        svg("title", described),
-        *parts,
-        class_="bar",
-        viewBox=f"0 0 {BAR_WIDTH} 24",
-        width=BAR_WIDTH,
-        height=24,
-        role="img",
-    )
+    return _in_line("bar", BAR_WIDTH, 24, parts, described)
 
 
 def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
@@ -172,16 +158,7 @@ def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
         x = round(slot * (row.rank - 0.5), 1)
         parts.append(svg("circle", class_="mean", cx=x, cy=12, r=4.5))
 
-    return svg(
-        "svg",
-        svg("title", described),
-        *parts,
-        class_="strip",
-        viewBox=f"0 0 {width:g} 24",
-        width=width,
-        height=24,
-        role="img",
-    )
+    return _in_line("strip", width, 24, parts, described)
 
 
 def _stretch(kind: str, ranks: tuple[int, int], slot: float, height: float) -> Markup:
@@ -193,23 +170,13 @@ def _stretch(kind: str, ranks: tuple[int, int], slot: float, height: float) -> M
 
 def group_bars(group: str, letters: str, described: str) -> Markup:
     """Return a bar per letter, unbroken over all methods that share it."""
-    width = 16 * len(letters)
     parts: list[Markup] = []
     for k, letter in enumerate(letters):
         if letter in group:
             parts.append(svg("rect", class_="tie", x=16 * k + 1, y=0, width=14, height=34))
             parts.append(svg("text", letter, x=16 * k + 8, y=21, text_anchor="middle"))
 
-    return svg(
-        "svg",
-        svg("title", described),
-        *parts,
-        class_="groups",
-        viewBox=f"0 0 {width} 34",
-        width=width,
-        height=34,
-        role="img",
-    )
+    return _in_line("groups", 16 * len(letters), 34, parts, described)
 
 
 # Charts
@@ -344,10 +311,10 @@ def _drawing(title: str, parts: Sequence[Markup], width: int = SIDE, height: int
     )
 
 
-def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: str) -> Chart:
+def position_chart(id: str, means: Mapping[int, tuple[float, float | None]], factor: str) -> Chart:
     """Return the mean score at each position less the methods' own means, with 95% intervals."""
     dots = [Dot(float(place), mean) for place, (mean, _) in means.items()]
-    ends = [mean + side * reach for mean, reach in means.values() for side in (-1, 1)]
+    ends = [mean + side * (reach or 0.0) for mean, reach in means.values() for side in (-1, 1)]
     room = Extent.over(dots, equal=False, also=[*ends, 0.0])
     title = f"{factor} by the position at which an edit was shown"
     # Positions are whole numbers: round steps of an axis would fall between them.
@@ -358,9 +325,12 @@ def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: st
     parts.append(svg("polyline", class_="quiet", points=_points(zero, room)))
     for place, (mean, reach) in means.items():
         x = room.x.at(place)
-        low, high = room.y.at(mean - reach), room.y.at(mean + reach)
-        words = f"position {place}: {number(mean, 2)} ± {number(reach, 2)}"
-        parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
+        words = f"position {place}: {number(mean, 2)}"
+        if reach is not None:
+            low, high = room.y.at(mean - reach), room.y.at(mean + reach)
+            words += f" ± {number(reach, 2)}"
+            parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
+
         dot = svg("circle", svg("title", words), class_="mean", cx=x, cy=room.y.at(mean), r=4)
         parts.append(dot)
 
@@ -371,7 +341,7 @@ def distribution_chart(
     id: str, values: Mapping[str, Sequence[float]], scale: tuple[float, float], factor: str
 ) -> Chart:
     """Return how the scores of each method spread over the scale, one row of columns per method."""
-    width, label, row_height = 560, 120, 34
+    width, label, row_height = 560, 150, 34
     bins = 20
     edges = np.linspace(scale[0], scale[1], bins + 1)
     counts = {name: np.histogram(own, edges)[0] for name, own in values.items()}
@@ -387,7 +357,7 @@ def distribution_chart(
         for k, many in enumerate(own):
             if many:
                 height = (row_height - 6) * int(many) / highest
-                words = f"{name}: {many} from {edges[k]:.2g} to {edges[k + 1]:.2g}"
+                words = f"{name}: {many} from {edges[k]:g} to {edges[k + 1]:g}"
                 left = axis.start + k * step + 0.5
                 parts.append(
                     svg(
@@ -410,7 +380,7 @@ def distribution_chart(
 
 def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int, int]]) -> Chart:
     """Return how often the edit shown first won, tied and lost: a bar of three parts per line."""
-    width, label, row_height = 560, 150, 30
+    width, label, row_height = 560, 170, 30
     start, end = label, width - 10
     parts: list[Markup] = []
 
@@ -444,9 +414,14 @@ def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int,
 
 
 def _row_label(name: str, room: int, base: int) -> Markup:
-    shown = name if len(name) <= room // 6.5 else name[: int(room // 6.5) - 1] + "…"
-    text = svg("title", name)
-    return svg("text", shown, text, class_="name", x=room - 8, y=base - 8, text_anchor="end")
+    # On a phone, where the whole chart shrinks, letters are drawn larger: 8.2 wide on average.
+    return _name(name, int(room // 8.2), x=room - 8, y=base - 8, text_anchor="end")
+
+
+def _name(name: str, most: int, **place: object) -> Markup:
+    """Return a name, cut to so many characters; pointing at it shows all of it."""
+    shown = name if len(name) <= most else name[: most - 1] + "…"
+    return svg("text", shown, svg("title", name), class_="name", **place)
 
 
 def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int | None]]) -> Chart:
@@ -454,14 +429,10 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
     left, gap, row_height = 130, max(150, 420 // max(len(names) - 1, 1)), 26
     width = left * 2 + gap * (len(names) - 1)
     height = 38 + row_height * len(ranks)
-    parts: list[Markup] = []
-    for k, name in enumerate(names):
-        shown = name if len(name) <= 24 else name[:23] + "…"
-        words = svg("title", name)
-        parts.append(
-            svg("text", shown, words, class_="name", x=left + k * gap, y=14, text_anchor="middle")
-        )
-
+    parts = [
+        _name(name, 24, x=left + k * gap, y=14, text_anchor="middle")
+        for k, name in enumerate(names)
+    ]
     columns = [_slots([own[k] for own in ranks.values()]) for k in range(len(names))]
     for n, (method, own) in enumerate(ranks.items()):
         places = [
@@ -485,12 +456,10 @@ def _slots(ranks: Sequence[int | None]) -> list[int]:
 
 def _bump_line(method: str, places: Sequence[tuple[int, float, int]]) -> Iterable[Markup]:
     """Yield a method's line over (x, y, rank), its name at both ends."""
-    shown = method if len(method) <= 18 else method[:17] + "…"
     words = f"{method}: rank {' → '.join(str(rank) for _, _, rank in places)}"
     for (x0, y0, before), (x1, y1, after) in pairwise(places):
         kind = "up" if after < before else "down" if after > before else "same"
-        line = svg("title", words)
-        yield svg("line", line, class_=f"bump {kind}", x1=x0, y1=y0, x2=x1, y2=y1)
+        yield svg("line", svg("title", words), class_=f"bump {kind}", x1=x0, y1=y0, x2=x1, y2=y1)
 
     for x, y, rank in places:
         yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
@@ -498,8 +467,7 @@ def _bump_line(method: str, places: Sequence[tuple[int, float, int]]) -> Iterabl
 
     (x0, y0, _), (x1, y1, _) = places[0], places[-1]
     for x, y, anchor in ((x0 - 14, y0 + 4, "end"), (x1 + 14, y1 + 4, "start")):
-        name = svg("title", method)
-        yield svg("text", shown, name, class_="name", x=x, y=y, text_anchor=anchor)
+        yield _name(method, 18, x=x, y=y, text_anchor=anchor)
 
 
 # Coloured tables

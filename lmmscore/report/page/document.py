@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from lmmscore.agreement import Agreement
@@ -21,7 +21,8 @@ from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
-from lmmscore.report.grids import HEADINGS, NONE, Grid, plain
+from lmmscore.report.grids import HEADINGS, Grid, number, plain
+from lmmscore.report.markup import inline_policy, page_templates
 from lmmscore.report.page.charts import (
     AgreementCharts,
     Chart,
@@ -35,16 +36,14 @@ from lmmscore.report.page.edits import (
     BUNDLE,
     TALKS_IN_BUNDLE,
     EditData,
+    Numbered,
     PicturePlace,
-    PictureSet,
-    SharedTexts,
     bundles,
     place_pictures,
     run_facts,
     slug,
     talk_list,
 )
-from lmmscore.report.page.markup import inert_json, policy, true_minus
 from lmmscore.report.page.run_view import RunView, page_provenance, rank_run, view_run
 from lmmscore.report.run_data import WIN_RATE, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
@@ -63,10 +62,10 @@ SCRIPTS = (
 
 
 class Counting(Protocol):
-    """Shows how far the work is: entered with what is done and how much, it gives a counter."""
+    """Shows progress: entered with a label and a total, it yields a function to call per step."""
 
     def __call__(self, what: str, total: int) -> AbstractContextManager[Any]:
-        """Begin to count."""
+        """Start counting."""
 
 
 def _silently(what: str, total: int) -> AbstractContextManager[Any]:  # noqa: ARG001
@@ -75,7 +74,7 @@ def _silently(what: str, total: int) -> AbstractContextManager[Any]:  # noqa: AR
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What the page is to be like."""
+    """How the page is made."""
 
     out: Path
     agreement: Agreement | None = None
@@ -86,7 +85,7 @@ class PageOptions:
     full_images: bool = False
     """Pictures in full inside the page."""
     thumb_px: int | None = None
-    """Longest side of a thumbnail; None: what is sensible for so many."""
+    """Longest side of a thumbnail; None: depends on how many there are."""
     keep_thumbnails: bool = True
     """In the run's folder, for the next report; not where that folder is only to be read."""
     command: str = ""
@@ -126,7 +125,7 @@ class PageContent:
     compared: CompareSection | None
     agreement: AgreementSection | None
     core: dict[str, Any]
-    """What the page's code needs at once; everything else waits in bundles."""
+    """What the page's scripts need at once; the rest waits in bundles."""
     texts: list[str]
     bundles: list[list[dict[str, Any]]]
 
@@ -141,12 +140,12 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
     for run in runs:
         run.check_ledger()
 
-    pictures = PictureSet()
+    pictures: Numbered[Path] = Numbered()
     cache = runs[0].run.path / CACHE_NAME if options.keep_thumbnails else None
     with ThumbnailMaker(cache) as maker, _without_collecting():
         content = gather(runs, pictures, maker, options)
         with options.counting("thumbnails", len(pictures)) as counter:
-            thumbnails = maker.finish(pictures.paths, counter)
+            thumbnails = maker.finish(list(pictures), counter)
 
     folder = options.out.with_name(f"{options.out.stem}_assets") if options.assets else None
     placed = place_pictures(pictures, thumbnails, assets=folder, full=options.full_images)
@@ -155,7 +154,7 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Do without the search for cycles, a fifth of the time: a page's million lists have none."""
+    """Switch off cycle collection, a fifth of the time: a page's million lists hold no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -180,14 +179,14 @@ class _ShownRun:
 
 
 def gather(
-    runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
+    runs: Sequence[RunData], pictures: Numbered[Path], maker: ThumbnailMaker, options: PageOptions
 ) -> PageContent:
     """Return everything that is to be shown of these runs; thumbnails are begun first."""
     # They are most of the work, and can be made while replies are read and tables computed.
     shown = list(dict.fromkeys(path for run in runs for path in run.shown_pictures))
     maker.begin(shown, options.thumb_px or sensible_px(len(shown)))
 
-    texts = SharedTexts()
+    texts: Numbered[str] = Numbered()
     parts = [_part(number, run, pictures, texts) for number, run in enumerate(runs)]
     # Items before conversations: the pictures of the edits then lie together in the page.
     facts, items = _run_data(parts, options)
@@ -213,12 +212,12 @@ def gather(
             "copies": {board.id: board.copies for view in views for board in view.boards},
             "charts": _chart_data(views, compared, rated),
         },
-        texts=list(texts.texts),
+        texts=list(texts),
         bundles=bundles([talk for own in talks for talk in own], TALKS_IN_BUNDLE),
     )
 
 
-def _part(number: int, run: RunData, pictures: PictureSet, texts: SharedTexts) -> _ShownRun:
+def _part(number: int, run: RunData, pictures: Numbered[Path], texts: Numbered[str]) -> _ShownRun:
     # The links of the first run are those of a page about it alone.
     prefix = slug(run.name) if number else ""
     return _ShownRun(number, run, prefix, EditData(run, prefix, pictures, texts), rank_run(run))
@@ -227,7 +226,7 @@ def _part(number: int, run: RunData, pictures: PictureSet, texts: SharedTexts) -
 def _run_data(
     parts: Sequence[_ShownRun], options: PageOptions
 ) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
-    """Return, run by run, what the page's code must know of it, and its items with their edits."""
+    """Return, run by run, what the page's scripts must know, and the items with their edits."""
     facts, items = [], []
     for part in parts:
         ratings = _ratings(part.run, options)
@@ -250,7 +249,8 @@ def _lede(runs: Sequence[RunData]) -> str:
         judge = f"{run.manifest.judge} with {run.manifest.dialog}"
         parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
 
-    return "; ".join(f"{what} {listed(how)}" for what, how in parts.items()) + "."
+    told = [f"{what} {listed(list(dict.fromkeys(how)))}" for what, how in parts.items()]
+    return "; ".join(told) + "."
 
 
 def _ratings(run: RunData, options: PageOptions) -> dict[tuple[str, str, str], float]:
@@ -337,9 +337,9 @@ def _ranks_compared(
     for method in methods:
         title = runs[0].names.method(method)
         ranks[title] = [own.get(method) for own in standings]
-        rows.append(plain(title, *map(_rank_cell, ranks[title])))
+        rows.append(plain(title, *(number(rank, 0) for rank in ranks[title])))
 
-    grid = Grid("Ranks", ("Method", *names), tuple(rows), text_columns=frozenset({0}))
+    grid = Grid("Ranks", ("Method", *names), tuple(rows))
     charts: list[Chart] = []
     if all(run.run.is_of_pairs for run in runs):
         charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))]
@@ -351,10 +351,6 @@ def _ranks(board: Leaderboard | PairBoard) -> dict[str, int | None]:
     """Return the rank of every method over all task categories."""
     whole = [table for table in board.tables if table.task is None] or board.tables
     return {row.method: row.rank for row in whole[0].rows}
-
-
-def _rank_cell(rank: int | None) -> str:
-    return NONE if rank is None else str(rank)
 
 
 def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
@@ -387,9 +383,10 @@ def _bump(run: RunData, names: Sequence[str], result: RunComparison) -> Chart:
 def _filled(
     content: PageContent, placed: PicturePlace, side_px: int, options: PageOptions
 ) -> Iterable[str]:
-    environment = _environment()
+    environment = page_templates("lmmscore.report.page", "templates")
     styles = [_source(environment, name) for name in STYLES]
     scripts = [_source(environment, name) for name in SCRIPTS]
+    pictures = "data: 'self'" if options.assets else "data:"
     core = {
         **content.core,
         "assets": options.assets,
@@ -398,7 +395,7 @@ def _filled(
     }
     return environment.get_template("page.html.j2").generate(
         page=content,
-        policy=policy(styles, scripts, assets=options.assets),
+        policy=inline_policy(styles, scripts, img_src=pictures),
         styles=[Markup(code) for code in styles],
         scripts=[Markup(code) for code in scripts],
         core=core,
@@ -409,21 +406,8 @@ def _filled(
     )
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lmmscore.report.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["inert"] = inert_json
-    environment.filters["minus"] = true_minus
-    return environment
-
-
 def _source(environment: Environment, name: str) -> str:
-    """Return a style sheet or script as the browser will see it: its digest is made of that."""
+    """Return a style sheet or script exactly as the browser will see and digest it."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0].strip()
 

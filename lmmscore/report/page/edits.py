@@ -1,11 +1,11 @@
-"""The edits and the conversations as data: what the page's code unpacks when it is looked at."""
+"""Edits and conversations as the data that the page's scripts unpack on demand."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,34 +15,34 @@ from urllib.parse import quote
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import encode, load_rgb
 from lmmscore.records import OVERALL, Item, Outcome
+from lmmscore.report.markup import is_plain, markup
 from lmmscore.report.page.charts import MeanRatings
-from lmmscore.report.page.markup import is_plain, markup
-from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk
+from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk, in_utc
 from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
-"""So many conversations lie together."""
+"""Conversations per bundle."""
 
 Bundled = TypeVar("Bundled")
+Counted = TypeVar("Counted")
 
 _FIRST_KINDS = ("source", "reference", "marked")
 
 
-class SharedTexts:
-    """Texts that many conversations share, each kept once."""
+class Numbered(dict[Counted, int]):
+    """Numbers things in the order of their first use; the page refers to them by number."""
 
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-
-    def add(self, text: str) -> int:
-        """Return the number of a text."""
-        return self.texts.setdefault(text, len(self.texts))
+    def add(self, thing: Counted) -> int:
+        """Return its number, a new one if it is new."""
+        return self.setdefault(thing, len(self))
 
 
 class EditData:
     """Turns one run into the items and conversations of the page."""
 
-    def __init__(self, run: RunData, prefix: str, pictures: PictureSet, texts: SharedTexts) -> None:
+    def __init__(
+        self, run: RunData, prefix: str, pictures: Numbered[Path], texts: Numbered[str]
+    ) -> None:
         self._run = run
         self._prefix = prefix
         self._pictures = pictures
@@ -172,7 +172,7 @@ class EditData:
         }
 
     def _verdict(self, talk: Talk) -> str:
-        """Return what the judge decided on a pair; nothing of other conversations."""
+        """Return the judge's decision on a pair; empty for other conversations."""
         if talk.covers != "pair":
             return ""
         if talk.winner == TIE:
@@ -282,8 +282,7 @@ def _facts(turn: PlayedTurn) -> str:
         return ""
 
     reply, usage = turn.reply, turn.reply.usage
-    when = turn.entry.recorded_at.replace("T", " ").removesuffix("+00:00")
-    parts = [reply.model, f"{when} UTC"]
+    parts = [reply.model, f"{in_utc(turn.entry.recorded_at)} UTC"]
     if usage.prompt_tokens is not None or usage.completion_tokens is not None:
         sent, received = usage.prompt_tokens or 0, usage.completion_tokens or 0
         parts.append(f"{sent:,} tokens in, {received:,} out")
@@ -299,7 +298,7 @@ def _short(value: float | None) -> float | None:
 
 
 def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
-    """Return what the page's code must know of a run."""
+    """Return what the page's scripts must know about a run."""
     tasks = dict.fromkeys(task for _, task in run.items)
     return {
         "name": run.name,
@@ -322,7 +321,7 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
         "outcomes": sorted({str(edit.outcome) for edit in run.edits.values()}),
         "about": "pair" if run.run.is_of_pairs else "edit" if run.apart else "item",
         "people": rated,
-        "repeats": run.repeats,
+        "repeats": run.manifest.repeats,
     }
 
 
@@ -342,7 +341,7 @@ def talk_list(talks: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, An
 
 
 APART = "--"
-"""Keeps the parts of a link apart: it occurs in no part."""
+"""Separates the parts of a link; no part contains it."""
 
 
 def slug(text: str) -> str:
@@ -355,7 +354,7 @@ def slug(text: str) -> str:
 
 
 def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
-    """Return the name of a conversation: item, repeat, and what tells it from its neighbours."""
+    """Return the name of a conversation: item, repeat, and what distinguishes it from others."""
     dialog = slug(talk.dialog) if several_dialogs else ""
     pair = talk.order if talk.covers == "pair" else (talk.method,)
     parts = [run, slug(talk.item), str(talk.repeat), dialog, *(slug(name) for name in pair)]
@@ -389,7 +388,7 @@ def board_id(run: str, task: str | None, factor: str) -> str:
 
 
 BUNDLE = 60
-"""So many thumbnails lie together in the page, unpacked when the first of them comes into view."""
+"""Thumbnails per bundle, which is unpacked when the first of them comes into view."""
 
 _SHOWN_AS_THEY_ARE = {
     ".jpg": "image/jpeg",
@@ -404,32 +403,13 @@ class PicturePlace:
     """Where a page finds its pictures."""
 
     thumbnails: list[list[str]]
-    """In bundles: Base64, or addresses seen from the page; empty where a file cannot be opened."""
+    """In bundles: Base64, or paths relative to the page; empty where a file cannot be opened."""
     full: list[str]
-    """One for each picture: a data address, or one seen from the page; none at all if not asked."""
-
-
-class PictureSet:
-    """Numbers pictures as they are met, each file once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Path, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files, in the order of their numbers."""
-        return list(self._numbers)
-
-    def add(self, path: Path) -> int:
-        """Return the number by which the page knows this picture."""
-        return self._numbers.setdefault(path, len(self._numbers))
+    """One per picture: a data URL, or a path relative to the page; none unless asked for."""
 
 
 def place_pictures(
-    pictures: PictureSet, thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
+    pictures: Iterable[Path], thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
 ) -> PicturePlace:
     """Put the thumbnails and the full pictures where the page will find them.
 
@@ -438,13 +418,13 @@ def place_pictures(
     """
     if assets is None:
         texts = [base64.b64encode(data).decode() for data in thumbnails]
-        originals = [_data_address(path) for path in pictures.paths] if full else []
+        originals = [_data_address(path) for path in pictures] if full else []
         return PicturePlace(bundles(texts, BUNDLE), originals)
 
     try:
         assets.mkdir(parents=True, exist_ok=True)
         addresses = [_beside(data, ".webp", assets) for data in thumbnails]
-        originals = [_beside(*_original(path), assets) for path in pictures.paths]
+        originals = [_beside(*_original(path), assets) for path in pictures]
     except OSError as error:
         reason = error.strerror or error
         raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
@@ -453,7 +433,7 @@ def place_pictures(
 
 
 def bundles(things: Sequence[Bundled], size: int) -> list[list[Bundled]]:
-    """Return things in bundles of one size; the last may be smaller."""
+    """Return things in bundles of this size; the last may be smaller."""
     return [list(things[start : start + size]) for start in range(0, len(things), size)]
 
 
@@ -476,7 +456,7 @@ def _data_address(path: Path) -> str:
 
 
 def _beside(data: bytes, ending: str, folder: Path) -> str:
-    """Write a file named by its content; return its address seen from the page."""
+    """Write a file named after its content; return its path relative to the page."""
     if not data:
         return ""
     name = f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"

@@ -7,12 +7,15 @@ import json
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from itertools import permutations
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from markupsafe import Markup
 
 from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardTable, Leaderboard, rank
@@ -20,19 +23,45 @@ from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.leaderboard.matches import PairBoard, PairTable, position_notes, rank_pairs
 from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
-from lmmscore.report.grids import NONE, Grid, p_value, percent, plain
-from lmmscore.report.page.boards import Board, make_boards, make_maps, task_title, whole_first
+from lmmscore.report.grids import (
+    HEADINGS,
+    NONE,
+    Grid,
+    Mark,
+    TableDocument,
+    marks,
+    number,
+    p_value,
+    percent,
+    plain,
+    rank_span,
+    span,
+    write,
+)
+from lmmscore.report.leaderboard import PAIR_HEADINGS, BoardView, board_document, pair_document
 from lmmscore.report.page.charts import (
     Chart,
+    DrawnStanding,
+    HeatCell,
     HeatMap,
+    axis_head,
     distribution_chart,
+    diverging,
+    group_bars,
+    heat_map,
+    interval_bar,
+    means_map,
     position_chart,
     preference_chart,
+    rank_strip,
+    standings_axis,
 )
-from lmmscore.report.run_data import RunData
+from lmmscore.report.page.edits import board_id, slug
+from lmmscore.report.run_data import WIN_RATE, RunData, in_utc
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
 from lmmscore.scores import TIE, Comparison
+from lmmscore.stats.resampling import mean_limits
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 FEW_ITEMS = 20
@@ -40,6 +69,20 @@ FEW_ITEMS = 20
 WHOLE_SESSION = "whole session"
 PACKAGES = ("numpy", "scipy", "pandas", "pillow", "openai")
 FILES = ("run.yaml", "sessions.jsonl", "scores.csv", "pairs.csv")
+MATRIX_NOTES = 12
+"""Methods up to which the win matrix has room for p-values."""
+
+_WINS_ON_ITEMS = (
+    "Items on which the method of the row scored higher than that of the column, and the p-value "
+    "of the difference of their means, corrected for all pairs (Holm); * at most 0.05. "
+    "Click a figure to see the pair."
+)
+_WINS_IN_MATCHES = (
+    "How often the method of the row beat that of the column; a tie counts one half. "
+    "Click a figure to see the pair."
+)
+
+AnyTable = TypeVar("AnyTable", BoardTable, PairTable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +112,7 @@ class RunView:
     cautions: list[str] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
-    """What stands behind the ranking."""
+    """Diagnostics behind the ranking."""
     behind: str = ""
     """What the grids are about, in a line."""
 
@@ -105,7 +148,7 @@ def view_run(
     *,
     rated: bool,
 ) -> RunView:
-    """Return everything the page says of a run; `rated`: there are human ratings of it."""
+    """Return everything the page says about a run; `rated`: it has human ratings."""
     view = RunView(
         name=run.name,
         prefix=prefix,
@@ -137,7 +180,7 @@ def view_run(
         level=0.95,
         seed=0,
     )
-    repeats = ["repeats"] if run.repeats > 1 else []
+    repeats = ["repeats"] if run.manifest.repeats > 1 else []
     subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]
     return replace(
         view,
@@ -176,25 +219,29 @@ def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
     return charts
 
 
-def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
-    """Return, by place, the mean of score less the method's mean, and half its 95% interval."""
+def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | None]]:
+    """Return, by place, the mean of score less the method's mean, and half its 95% interval.
+
+    There is no interval for a single score, or for scores that are all the same.
+    """
     rows = run.scores[(run.scores["factor"] == factor) & run.scores["score"].notna()]
     rows = rows[rows["position"].notna()]
     if rows.empty:
         return {}
 
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
-    found = {}
+    found: dict[int, tuple[float, float | None]] = {}
     for place, own in gaps.groupby(rows["position"].astype(int)):
-        spread = float(own.std(ddof=1)) if len(own) > 1 else 0.0
-        found[int(place)] = (float(own.mean()), 1.96 * spread / float(np.sqrt(len(own))))
+        mean = float(own.mean())
+        limits = mean_limits(own.to_numpy(dtype=float), None, level=0.95)
+        found[int(place)] = (mean, None if limits is None else limits[1] - mean)
 
     return found
 
 
 def _score_grids(run: RunData, behind: Extras) -> list[Grid]:
     grids = [leaderboard.position_grid(behind.position, 2)]
-    if behind.repeats and run.repeats > 1:
+    if behind.repeats and run.manifest.repeats > 1:
         grids.append(leaderboard.repeat_grid(behind.repeats, 2))
 
     if behind.sensitivity is not None:
@@ -206,7 +253,7 @@ def _score_grids(run: RunData, behind: Extras) -> list[Grid]:
 
 def _verdict_chart(run: RunData, tables: Sequence[PairTable], number_of_run: int) -> Chart:
     title = "Verdicts by the position at which an edit was shown"
-    lines = {task_title(run, table.task): _by_place(run, table.task) for table in tables}
+    lines = {run.names.task(table.task): _by_place(run, table.task) for table in tables}
     return preference_chart(f"position-{number_of_run}", title, lines)
 
 
@@ -232,7 +279,7 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
         p = swings.p if table.twice else bias.p
         rows.append(
             plain(
-                task_title(run, table.task),
+                run.names.task(table.task),
                 f"{bias.first} of {bias.decided}",
                 percent(bias.share),
                 judged,
@@ -255,7 +302,6 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
         "First won: verdicts for the edit shown first, of all that were not ties. Ended "
         "differently: matches whose two orders disagree; they count as ties. The p-value is that "
         "of a judge without preference for a position.",
-        text_columns=frozenset({0}),
     )
 
 
@@ -281,22 +327,21 @@ def cost_grid(run: RunData) -> list[Grid]:
         ("Method", "Calls", "Tokens in", "Tokens out", "US dollars"),
         tuple(rows),
         "Turns about one method’s edit count for it; all other turns for the whole session.",
-        text_columns=frozenset({0}),
     )
     return [grid]
 
 
 def _cost_of(reply: Reply) -> np.ndarray:
-    """Return calls, tokens in and out, and US dollars; what was not counted is 0."""
+    """Return calls, tokens in and out, and US dollars; NaN where the price is not known."""
     usage = reply.usage
-    return np.array(
-        [1, usage.prompt_tokens or 0, usage.completion_tokens or 0, reply.cost_usd or 0.0]
-    )
+    dollars = np.nan if reply.cost_usd is None else reply.cost_usd
+    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, dollars])
 
 
 def _cost_cells(row: np.ndarray) -> list[str]:
     calls, sent, received, dollars = row
-    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", f"{dollars:,.4f}"]
+    price = NONE if np.isnan(dollars) else f"{dollars:,.4f}"
+    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", price]
 
 
 # What to be careful about
@@ -305,11 +350,12 @@ def _cost_cells(row: np.ndarray) -> list[str]:
 def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: bool) -> list[str]:
     effect = behind.position
     position: list[str] = []
-    if not run.apart and (effect.fixed or effect.doubts or (effect.p or 1.0) <= 0.05):
+    significant = effect.p is not None and effect.p <= 0.05
+    if not run.apart and (effect.fixed or effect.doubts or significant):
         position = [effect.statement, *effect.doubts]
 
     unknown = []
-    if run.repeats == 1:
+    if run.manifest.repeats == 1:
         unknown.append("Each edit was judged once: the judge’s own variation is not known.")
 
     if not rated:
@@ -336,7 +382,7 @@ def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
         position.append(f"{share} of the matches ended differently in the two orders.")
 
     unknown = ["No human votes were given: whether people would agree is not known."]
-    if run.repeats == 1:
+    if run.manifest.repeats == 1:
         once = "Each pair was judged once in each order: the judge’s own variation is not known."
         unknown.insert(0, once)
 
@@ -415,7 +461,7 @@ def facts(run: RunData) -> list[tuple[str, str]]:
         ("Judge", manifest.judge + (f" (answered by {models})" if models else "")),
         ("Dialog", f"{manifest.dialog}, version {manifest.dialog_version or '?'}"),
         ("Order of edits", f"{manifest.order}, seed {manifest.seed}, "
-                           f"{counted(run.repeats, 'repeat')}"),
+                           f"{counted(run.manifest.repeats, 'repeat')}"),
         ("When", _when(manifest)),
         ("Cost", cost_line(run)),
     ]  # fmt: skip
@@ -423,8 +469,7 @@ def facts(run: RunData) -> list[tuple[str, str]]:
 
 
 def _when(manifest: Manifest) -> str:
-    started = manifest.started.replace("T", " ").removesuffix("+00:00")
-    finished = manifest.finished.replace("T", " ").removesuffix("+00:00")
+    started, finished = in_utc(manifest.started), in_utc(manifest.finished)
     if finished:
         return f"{started} to {finished} UTC"
     return f"started {started} UTC, not finished" if started else ""
@@ -448,6 +493,9 @@ def cost_line(run: RunData) -> str:
         parts.append(f"{sent:,} tokens in, {received:,} out")
 
     price = f"${sum(costs):,.2f}" if costs else "no price on record"
+    if 0 < len(costs) < len(replies):
+        price += f" for {len(costs):,} of them; the others have no price on record"
+
     return ", ".join([*parts, price])
 
 
@@ -525,3 +573,377 @@ def _installed(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
+
+
+# --------------------------------------------------------------------------------------------------
+# The tables: methods ranked by scores, or by comparisons of pairs, drawn alike.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a table: as written, as sorted by, and whether it is the best of its column."""
+
+    text: str
+    value: float | None
+    mark: Mark = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLine:
+    """One method's line."""
+
+    method: str
+    link: str
+    rank: Figure
+    mean: Figure
+    interval: str
+    bar: Markup
+    ranks: str
+    strip: Markup
+    group: Markup
+    further: tuple[Figure, ...] = ()
+    """Figures of the board's further columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One table of the page."""
+
+    id: str
+    task: str
+    """Empty for the table over all categories."""
+    task_title: str
+    factor: str
+    factor_title: str
+    verdict: str
+    lines: tuple[ResultLine, ...]
+    axis: Markup
+    grouped: bool
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    wins: HeatMap | None
+    figures: Grid
+    """Every figure, as the other formats have them."""
+    copies: Mapping[str, str]
+    """The table to be pasted elsewhere, by format."""
+    value_title: str
+    further: tuple[str, ...]
+    """Headings of columns that not every board has: coverage where it is not complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One method in a table of either kind."""
+
+    method: str
+    drawn: DrawnStanding
+    further: Figure
+    group: str = ""
+    """Letters of the groups it belongs to; pairs have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Duel:
+    """How one method did against another, on items or in matches."""
+
+    won: int
+    tied: int
+    lost: int
+    p: float | None = None
+    """Of the difference of their means, corrected for all pairs; matches have none."""
+    significant: bool = False
+
+    @property
+    def rate(self) -> float | None:
+        """The share won, a tie counting one half; None where the two never met."""
+        met = self.won + self.tied + self.lost
+        return (self.won + self.tied / 2) / met if met else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """A table of either kind, as far as the page draws both alike."""
+
+    task: str | None
+    factor: str
+    factor_title: str
+    value_title: str
+    rows: list[_Row]
+    duels: Mapping[tuple[str, str], _Duel]
+    """By the two methods, both ways round."""
+    full: TableDocument
+    compact: TableDocument
+    """With the columns a paper has room for."""
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    further: tuple[str, ...]
+
+
+def whole_first(tables: Sequence[AnyTable]) -> list[AnyTable]:
+    """Return the tables with those over all task categories before those of one."""
+    return sorted(tables, key=lambda table: table.task is not None)
+
+
+def make_boards(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list[Board]:
+    """Return the tables of a run for the page, those over all categories first."""
+    if isinstance(found, PairBoard):
+        rankings = [_pair_ranking(run, table, found) for table in whole_first(found.tables)]
+    else:
+        rankings = [_score_ranking(run, table, found) for table in whole_first(found.tables)]
+
+    if len({ranking.task for ranking in rankings} - {None}) == 1:
+        # Of one task category, the table over all would say the same twice.
+        rankings = [ranking for ranking in rankings if ranking.task is not None]
+
+    return [_board(run, ranking, prefix) for ranking in rankings]
+
+
+def _score_ranking(run: RunData, table: BoardTable, found: Leaderboard) -> _Ranking:
+    one = replace(found, tables=(table,))
+    rows = [
+        _Row(
+            row.method,
+            DrawnStanding(row.mean, row.mean_interval, row.rank, row.rank_interval, row.rank_range),
+            Figure(percent(row.coverage), row.coverage),
+            row.group,
+        )
+        for row in table.rows
+    ]
+    incomplete = any(row.coverage < 1 for row in table.rows)
+    return _Ranking(
+        task=table.task,
+        factor=table.factor,
+        factor_title=run.title(table.factor),
+        value_title=HEADINGS["mean"],
+        rows=rows,
+        duels=_duels_on_items(table),
+        full=board_document(one, BoardView(names=run.names)),
+        compact=board_document(one, BoardView(style="compact", names=run.names)),
+        warnings=table.warnings,
+        notes=(table.caption, *table.notes),
+        further=(HEADINGS["coverage"],) if incomplete else (),
+    )
+
+
+def _pair_ranking(run: RunData, table: PairTable, found: PairBoard) -> _Ranking:
+    one = replace(found, tables=(table,))
+    full = pair_document(one, names=run.names)
+    compact = pair_document(one, names=run.names, compact=True)
+    rows = [
+        _Row(
+            row.method,
+            DrawnStanding(row.strength, row.strength_interval, row.rank, row.rank_interval),
+            Figure(percent(row.win_rate), row.win_rate),
+        )
+        for row in table.rows
+    ]
+    return _Ranking(
+        task=table.task,
+        factor=WIN_RATE,
+        factor_title="Comparisons of pairs",
+        value_title=PAIR_HEADINGS["strength"],
+        rows=rows,
+        duels=_duels_in_matches(table),
+        full=full,
+        # The second table, who beat whom, is for the terminal: a paper has the first.
+        compact=replace(compact, grids=compact.grids[:1]),
+        warnings=table.warnings,
+        notes=(full.grids[0].caption, *table.notes),
+        further=(PAIR_HEADINGS["win_rate"],),
+    )
+
+
+def _duels_on_items(table: BoardTable) -> dict[tuple[str, str], _Duel]:
+    tests = table.differences
+    if tests is None:
+        return {}
+
+    found = {}
+    for pair in tests.pairs:
+        significant = pair.p_holm is not None and pair.p_holm <= tests.alpha
+        duel = _Duel(pair.wins, pair.ties, pair.losses, pair.p_holm, significant)
+        found[pair.first, pair.second] = duel
+        found[pair.second, pair.first] = replace(duel, won=duel.lost, lost=duel.won)
+
+    return found
+
+
+def _duels_in_matches(table: PairTable) -> dict[tuple[str, str], _Duel]:
+    methods = [row.method for row in table.rows]
+    return {
+        (one, other): _Duel(
+            table.wins.get((one, other), 0),
+            table.ties.get((one, other), 0),
+            table.wins.get((other, one), 0),
+        )
+        for one, other in permutations(methods, 2)
+    }
+
+
+# Drawing
+
+
+def _board(run: RunData, ranking: _Ranking, prefix: str) -> Board:
+    grid = ranking.full.grids[0]
+    return Board(
+        id=board_id(prefix, ranking.task, ranking.factor),
+        task=ranking.task or "",
+        task_title=run.names.task(ranking.task),
+        factor=ranking.factor,
+        factor_title=ranking.factor_title,
+        verdict=grid.verdict,
+        lines=tuple(_lines(run, ranking, prefix)),
+        axis=axis_head(standings_axis([row.drawn for row in ranking.rows])),
+        grouped=any(row.group for row in ranking.rows),
+        warnings=ranking.warnings,
+        notes=ranking.notes,
+        wins=_win_map(run, ranking, prefix) if ranking.duels else None,
+        figures=replace(grid, caption="", above=(), below=(), verdict=""),
+        copies={"latex": write(ranking.compact, "tex"), "markdown": write(ranking.full, "md")},
+        value_title=ranking.value_title,
+        further=ranking.further,
+    )
+
+
+def _lines(run: RunData, ranking: _Ranking, prefix: str) -> Iterator[ResultLine]:
+    axis = standings_axis([row.drawn for row in ranking.rows])
+    letters = "".join(sorted({letter for row in ranking.rows for letter in row.group}))
+    best = marks([row.drawn.value for row in ranking.rows])
+    noun = ranking.value_title.lower()
+
+    for row, mark in zip(ranking.rows, best, strict=True):
+        drawn, name = row.drawn, run.names.method(row.method)
+        value, interval = number(drawn.value, 2), span(drawn.interval, 2)
+        rank, ranks = number(drawn.rank, 0), rank_span(drawn.rank_interval)
+        groups = f"groups {', '.join(row.group)}" if row.group else "no group"
+        link = gallery_link(
+            run, prefix, method=row.method, task=ranking.task, factor=ranking.factor
+        )
+        yield ResultLine(
+            method=name,
+            link=link,
+            rank=Figure(rank, drawn.rank),
+            mean=Figure(value, drawn.value, mark),
+            interval=interval,
+            bar=interval_bar(drawn, axis, f"{name}: {noun} {value}, 95% interval {interval}"),
+            ranks=ranks,
+            strip=rank_strip(
+                drawn, len(ranking.rows), f"{name}: rank {rank}, rank interval {ranks}"
+            ),
+            group=group_bars(row.group, letters, f"{name}: {groups}"),
+            further=(row.further,),
+        )
+
+
+def gallery_link(
+    run: RunData,
+    prefix: str,
+    *,
+    method: str,
+    against: str | None = None,
+    task: str | None = None,
+    factor: str | None = None,
+) -> str:
+    """Return the link to the edits that a figure is about."""
+    words = [f"run={prefix}"] if prefix else []
+    if task is not None:
+        words.append(f"task={slug(task)}")
+
+    words.append(f"method={slug(method)}")
+    if against is not None:
+        words += [f"against={slug(against)}", "sort=difference"]
+
+    # The gallery opens with the main factor: a link need not name it.
+    if factor is not None and factor != run.main_factor:
+        words.append(f"factor={slug(factor)}")
+
+    return f"#gallery?{'&'.join(words)}"
+
+
+def _win_map(run: RunData, ranking: _Ranking, prefix: str) -> HeatMap:
+    """Return how often the method of a row beat that of a column."""
+    names = {row.method: run.names.method(row.method) for row in ranking.rows}
+    tested = ranking.factor != WIN_RATE
+
+    def cell(one: str, other: str) -> HeatCell:
+        duel = ranking.duels.get((one, other))
+        if duel is None or duel.rate is None:
+            return HeatCell("")
+
+        words = (
+            f"{names[one]} against {names[other]}: "
+            f"{duel.won} won, {duel.tied} tied, {duel.lost} lost"
+        )
+        link = gallery_link(
+            run, prefix, method=one, against=other, task=ranking.task, factor=ranking.factor
+        )
+        shade = diverging(2 * duel.rate - 1)
+        if not tested:
+            return HeatCell(percent(duel.rate), shade, words, link)
+
+        p = p_value(duel.p)
+        star = "*" if duel.significant else ""
+        note = f"p {p}" if len(names) <= MATRIX_NOTES else ""
+        return HeatCell(f"{duel.won}{star}", shade, f"{words}; p = {p} (Holm)", link, note)
+
+    if tested:
+        return heat_map("Wins and p-values", names, names, cell, caption=_WINS_ON_ITEMS)
+    return heat_map("Win rates", names, names, cell, caption=_WINS_IN_MATCHES)
+
+
+# What stands behind the tables
+
+
+def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list[HeatMap]:
+    """Return the methods by factor and by task category, as far as there are several."""
+    if isinstance(found, PairBoard):
+        return _pair_maps(run, whole_first(found.tables), prefix)
+
+    main = [table for table in whole_first(found.tables) if table.factor == run.main_factor]
+    methods = {row.method: run.names.method(row.method) for row in main[0].rows}
+
+    def factor_link(method: str, factor: str) -> str:
+        return gallery_link(run, prefix, method=method, factor=factor)
+
+    def task_link(method: str, task: str) -> str:
+        return gallery_link(run, prefix, method=method, task=task)
+
+    maps = []
+    factors = {name: run.title(name) for name in run.factors if name != run.main_factor}
+    if factors:
+        rated = [(row.method, row.factors) for row in main[0].rows]
+        means = {(method, name): own.get(name) for method, own in rated for name in factors}
+        maps.append(means_map("Methods by factor", methods, factors, means, factor_link))
+
+    tasks = _tasks(run, main)
+    if len(tasks) > 1:
+        means = {(row.method, table.task or ""): row.mean for table in main for row in table.rows}
+        maps.append(means_map("Methods by task category", methods, tasks, means, task_link))
+
+    return maps
+
+
+def _tasks(run: RunData, tables: Sequence[BoardTable] | Sequence[PairTable]) -> dict[str, str]:
+    """Return the task categories that have a table of their own, with their titles."""
+    return {table.task: run.names.task(table.task) for table in tables if table.task is not None}
+
+
+def _pair_maps(run: RunData, tables: Sequence[PairTable], prefix: str) -> list[HeatMap]:
+    tasks = _tasks(run, tables)
+    if len(tasks) < 2:
+        return []
+
+    methods = {row.method: run.names.method(row.method) for row in tables[0].rows}
+    rates = {(row.method, table.task): row.win_rate for table in tables for row in table.rows}
+
+    def cell(method: str, task: str) -> HeatCell:
+        rate = rates.get((method, task))
+        if rate is None:
+            return HeatCell(NONE)
+
+        words = f"{methods[method]}, {tasks[task]}: {percent(rate)}"
+        link = gallery_link(run, prefix, method=method, task=task)
+        return HeatCell(percent(rate), diverging(2 * rate - 1), words, link)
+
+    return [heat_map("Win rates by task category", methods, tasks, cell)]

@@ -189,6 +189,7 @@ export class BrowserStore {
     this.record = { consented: false, screens: {} };
     this.keeps = true;
     this.handedIn = true;
+    this.pending = 0;
   }
 
   picture(name) {
@@ -214,6 +215,7 @@ export class BrowserStore {
 
   async save(answer) {
     this.tell("saving");
+    this.pending += 1;
     await this.change((record) => {
       const kept = keptScreen(record, answer.screen);
       const same = (each) =>
@@ -227,7 +229,9 @@ export class BrowserStore {
     });
     const kept = this.record.screens[answer.screen];
     this.handedIn = false;
-    this.tell(this.keeps ? "saved" : "unkept");
+    this.pending -= 1;
+    // Answers typed quickly are written one after the other: the last of them makes it true.
+    if (!this.pending) this.tell(this.keeps ? "saved" : "unkept");
     if (kept.done && this.data.post) await this.post();
     return { screen: answer.screen, revision: kept.revision };
   }

@@ -160,7 +160,7 @@ function interval(row, at) {
     drawn("circle", { cx: at(row.mean), cy: 8, r: 4 }),
   );
   const between = low < 0 || high < 0 ? " to " : "–";
-  return [picture, ` ${decimal(low)}${between}${decimal(high)}`];
+  return [picture, element("span", { class: "figures" }, `${decimal(low)}${between}${decimal(high)}`)];
 }
 
 function drawTalk(talk) {

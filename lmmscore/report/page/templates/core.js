@@ -76,10 +76,10 @@ const lmm = (() => {
     return text.replace("-", "−");
   }
 
-  // A score as its run gives it: of pairs, the share of matches won.
+  // A score as its run gives it: of pairs, the share of matches won, to the tenth as in tables.
   function scored(run, value, digits) {
     if (run.about !== "pair" || value === null || value === undefined) return figure(value, digits);
-    return Math.round(value * 100) + "%";
+    return Math.round(value * 1000) / 10 + "%";
   }
 
   function options(select, pairs, chosen) {

@@ -94,8 +94,9 @@ lmm.gallery = (() => {
 
   function twinGaps(item, edit, k) {
     const key = run().factors[k].key;
-    return twins(runNumber(), item, edit).map((twin) => twin.score(key) - edit.scores[k])
-      .filter((each) => !Number.isNaN(each));
+    if (!isKnown(edit.scores[k])) return [];
+    return twins(runNumber(), item, edit).map((twin) => twin.score(key)).filter(isKnown)
+      .map((score) => score - edit.scores[k]);
   }
 
   function shown(item) {

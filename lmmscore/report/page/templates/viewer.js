@@ -43,7 +43,14 @@ lmm.viewer = (() => {
       dialog.showModal();
       opened = true;
     }
+    showCurrent();
     return true;
+  }
+
+  // On a narrow screen, the method in question may lie outside the strip.
+  function showCurrent() {
+    const current = part("strip").querySelector("[aria-current]");
+    if (current) current.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   function close() {
@@ -277,6 +284,7 @@ lmm.viewer = (() => {
   function go(edit, item = state.item) {
     Object.assign(state, { item, edit });
     draw();
+    showCurrent();
     remember();
   }
 

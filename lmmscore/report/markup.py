@@ -12,16 +12,18 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from lmmscore.report.run_data import Piece
+if TYPE_CHECKING:
+    from lmmscore.report.run_data import Piece
 
 Node = str | list[Any]
 """A text; or a tag, its attributes or 0, and its children."""
@@ -265,6 +267,8 @@ def _math_node(element: ElementTree.Element) -> Node | None:
     return [tag, attributes or 0, *([text] if text else []), *children]
 
 
+# What every page is made of: templates, data that stays data, and a policy for the browser
+
 # None of these can then end the element it stands in, open another, or end a line of a script.
 _ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -287,19 +291,38 @@ def digest_source(code: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
 
 
-def policy(styles: Sequence[str], scripts: Sequence[str], *, assets: bool) -> str:
-    """Return the Content-Security-Policy: nothing is fetched, and nothing runs but our own code."""
-    pictures = "img-src data: 'self'" if assets else "img-src data:"
-    return "; ".join(
-        [
-            "default-src 'none'",
-            pictures,
-            f"style-src {' '.join(map(digest_source, styles))}",
-            f"script-src {' '.join(map(digest_source, scripts))}",
-            "base-uri 'none'",
-            "form-action 'none'",
-            # Even our own code cannot turn a text into markup.
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
+_FORBIDDEN = {
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    # Even our own code cannot turn a text into markup.
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+
+
+def policy(**allowed: str) -> str:
+    """Return a Content-Security-Policy; `img_src` and the like say what is not forbidden."""
+    given = {name.replace("_", "-"): sources for name, sources in allowed.items()}
+    directives = {"default-src": "'none'"} | given | _FORBIDDEN | given
+    return "; ".join(f"{name} {sources}" for name, sources in directives.items())
+
+
+def inline_policy(styles: Sequence[str], scripts: Sequence[str], **allowed: str) -> str:
+    """Return the policy of a page that is one file: its own code, known by digest, may run."""
+    style_src = " ".join(map(digest_source, styles))
+    script_src = " ".join(map(digest_source, scripts))
+    return policy(**allowed, style_src=style_src, script_src=script_src)
+
+
+def page_templates(package: str, folder: str) -> Environment:
+    """Return the templates of a package: texts are escaped, and a missing value is an error."""
+    environment = Environment(
+        loader=PackageLoader(package, folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.filters["inert"] = inert_json
+    environment.filters["minus"] = true_minus
+    return environment
