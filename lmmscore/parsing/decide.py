@@ -130,8 +130,8 @@ def _strangeness(position: int, n: int) -> str:
 def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
     """Return everything as said of image 1; where several are scored, also which cannot be it."""
     named = list(dict.fromkeys(each.position for each in said if each.position is not None))
-    # A single number, whatever it is, numbers the only image; 0 is a way of saying 1.
-    strange = [position for position in named if position > 1] if len(named) > 1 else []
+    # A single number, whatever it is, numbers the only image; of several, only 1 can be it.
+    strange = [position for position in named if position != 1] if len(named) > 1 else []
     return [replace(each, position=1) for each in said], strange
 
 
@@ -311,10 +311,6 @@ def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
 # --------------------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$|[\"'”’)])\s*")
-_ONE_PICTURE = re.compile(
-    r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file)\b(?!s)|\bit\b",
-    re.IGNORECASE,
-)
 _CUE = re.compile(
     r"""
     \b(?:correct(?:ion|ed|ing)?|chang(?:e|ed|ing)|revis(?:e|ed|ing|ion)|adjust(?:ed|ing|ment)?
@@ -353,16 +349,7 @@ _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
 _COUNTED = re.compile(
     r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
 )
-_COUNTED = re.compile(
-    r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
-)
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
-_PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
-    r"|here"
-    r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
-    re.IGNORECASE,
-)
 _PLAIN_END = re.compile(
     r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
     r"|here"

@@ -387,7 +387,6 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
 
 _SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
 _SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
-_WORDY = re.compile(r"(?!(?:out|of|points?|pts|stars?)\b)[^\W\d_]{2,}")
 
 
 def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:

@@ -112,7 +112,6 @@ _OF_ALL = re.compile(
 )
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
 _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
-_SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
 _ENDS_IN_SCORE = re.compile(r"(?:final)?(?:score|rating|grade|value|points|mark)s?$")

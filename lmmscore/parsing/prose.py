@@ -642,7 +642,7 @@ class Prose:
 
     def _factors_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._pairs[index]
-        if self._is_labelled_behind(line, found) or self._is_a_remark(line, index):
+        if self._is_labelled_behind(line, found) or self._is_a_remark(index):
             self.unplaced = True
             self._sections.setdefault(line.section, _Section()).close(index - 1)
             return
@@ -755,7 +755,7 @@ class Prose:
             if image.start > found[0].end
         )
 
-    def _is_a_remark(self, line: Line, index: int) -> bool:
+    def _is_a_remark(self, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
         quality suffers"."""
         found = self._pairs[index]
@@ -1361,7 +1361,7 @@ class Prose:
             return
 
         for pair in found:
-            if self._only_counts(line, pair) or self._is_loose(line, pair):
+            if self._only_counts(pair) or self._is_loose(line, pair):
                 continue
 
             for position in pair.name.positions:
@@ -1387,7 +1387,7 @@ class Prose:
         rest = self.text[pair.end : line.end].strip("])\"'. ")
         return not between and not pair.bracketed and bool(rest)
 
-    def _only_counts(self, line: Line, pair: Pair[ImageName]) -> bool:
+    def _only_counts(self, pair: Pair[ImageName]) -> bool:
         """Tell whether a sentence counts something in an image: "Image 3 has 2 dogs"."""
         behind = self.text[pair.name.end : pair.name.end + 2].strip()
         return pair.mark.kind is FaultKind.AMBIGUOUS and behind[:1] not in {":", "=", "("}
