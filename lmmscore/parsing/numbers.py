@@ -185,7 +185,7 @@ _HEDGED_BEFORE = re.compile(
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
         |would[ ]be
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
-      |[<>≤≥~≈±×*^/#$€£]|[0-9][ ]?[-–—]
+      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]
     )[ ]*(?:an?[ ])?\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -628,7 +628,8 @@ def pairs(
         return []
 
     inside = sorted([*taken, *((name.start, name.end) for name in names)])
-    numbers = _outside(numbers_in(text, start, end), inside)
+    every = list(numbers_in(text, start, end))
+    numbers = _outside(every, inside)
     forward = _forward(text, start, end, names, {number.start: number for number in numbers})
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
@@ -642,7 +643,8 @@ def pairs(
 
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
-    return _made(text, end, names, scale_of, chosen)
+    named = {number.start for number in every if number not in numbers}
+    return _made(text, end, names, scale_of, chosen, named)
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
@@ -670,6 +672,7 @@ def _without_shifts(
         following = claim.label + 1
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
+        parted = parted or _BACKWARD.fullmatch(text, claim.number.end, limit) is None
         if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
             parted = True
 
@@ -679,7 +682,7 @@ def _without_shifts(
     return kept
 
 
-def _outside(numbers: Iterator[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
+def _outside(numbers: Sequence[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
     """Return the numbers, in order, that stand in none of these stretches, which are in order."""
     kept = []
     at = 0
@@ -875,7 +878,9 @@ def _made(
     names: Sequence[Name],
     scale_of: Callable[[Name], Scale],
     chosen: dict[int, tuple[_Claim, bool] | None],
+    named: Set[int],
 ) -> list[Pair[Name]]:
+    """Return the pairs; numbers that begin at one of the `named` are part of a name."""
     starts = {found[0].number.start for found in chosen.values() if found is not None}
     made = []
     for index, name in enumerate(names):
@@ -897,7 +902,7 @@ def _made(
         number = claim.number
         limit = names[index + 1].start if index + 1 < len(names) else end
         scale = scale_of(name)
-        fault = _fault(text, name, claim, limit, scale, starts, backward=backward)
+        fault = _fault(text, name, claim, limit, scale, starts, named, backward=backward)
         mark = number.mark(scale)
         joint = text[name.end : number.start]
         behind = text[number.end : limit]
@@ -931,14 +936,16 @@ def _fault(
     limit: int,
     scale: Scale,
     starts: set[int],
+    named: Set[int],
     *,
     backward: bool,
 ) -> str:
     number = claim.number
+    others = starts | named
     if not backward:
-        return entry_fault(text, number, limit, scale, starts)
+        return entry_fault(text, number, limit, scale, others)
 
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)
     following = min((place for place in starts if place >= name.end), default=limit)
-    return entry_fault(text, behind, min(limit, following), scale, starts)
+    return entry_fault(text, behind, min(limit, following), scale, others)

@@ -44,8 +44,9 @@ _STOP = re.compile(
 _SUBJECT = re.compile(
     r"""
     (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
-      |achieves?
-      |deserves?|would[ ](?:get|receive|score)|I[ ]would|I[ ]give|I['’]d|a[ ]score)\b
+      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score)\b
+    | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
+      |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -496,6 +497,9 @@ def _opening(
             return inside[0], _checked(image.positions, page.n)
         if has_scores and page.n > 1 and _hides_a_list(page, line, image):
             return place, (UNKNOWN,)
+        if not has_scores and not line.gap and _is_a_sentence_about(page, line, image):
+            # "Image 5 has the better horizon." amid the scores of another: of which it goes on?
+            return place, (UNKNOWN,)
         if has_scores and _is_left_empty(page, line, image):
             # "Image 1 ; Image 2 6 S_acc": the first has no scores.
             return place, (UNKNOWN,)
@@ -540,6 +544,13 @@ def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None
 
     named = any(opening.end() <= factor.start < end for factor in line.factors)
     return (opening.end(), end) if named else None
+
+
+def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether a line says something of an image, rather than heads what is said of it."""
+    if _SUBJECT.match(page.text, image.end, line.end) is None:
+        return False
+    return not page.words(line).rstrip().endswith(":")
 
 
 def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
@@ -602,12 +613,17 @@ _OTHERWISE = re.compile(
 
 
 _AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
+# A colon, or the end of a sentence: "vs. Image 2" goes on.
+_HEADING_STOPS = re.compile(r":|(?<!\bvs)[.!?][ ]")
 
 
 def _names_others(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether a heading sets several images against each other: `Image 1 vs. Image 2:`."""
-    colon = page.text.find(":", image.end, line.end)
-    limit = colon if colon >= 0 else line.end
+    stop = _HEADING_STOPS.search(page.text, image.end, line.end)
+    limit = stop.start() if stop else line.end
+    if line.factors:
+        limit = min(limit, line.factors[0].start)
+
     between = page.text[image.end : limit]
     others = [other for other in line.images[1:] if other.start < limit]
     if not others:
@@ -649,6 +665,7 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
         subject = subject or followed_by_a_score(page, line, image.end)
         ends = stop is not None and stop["stop"] in {"", ","}
+        ends = ends or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
         if ends and not subject and opens["lead"] and _MENTIONED.search(before):
             continue
 
@@ -668,6 +685,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
 
     return parts
+
+
+_WORD_OR_NUMBER = re.compile(r"\w")
 
 
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:

@@ -267,7 +267,7 @@ _LEADS = re.compile(
       |rated|with
       |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
       |hence
-      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its)(?![\w]))*
+      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its|n/?a|none|null)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -1119,7 +1119,7 @@ class Prose:
         if self.n == 1:
             return False
 
-        last: dict[str, int] = {}
+        entered: set[str] = set()
         scored_at = {pair.name.start for pair in found}
         for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
@@ -1134,10 +1134,13 @@ class Prose:
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
 
-            scored = factor.start in scored_at
-            if factor.key in last and (scored or self._opens_an_entry(line, factor)):
+            # What an explanation mentions, "Good overall quality", is no entry.
+            if factor.start not in scored_at and not self._opens_an_entry(line, factor):
+                continue
+
+            if factor.key in entered:
                 return True
-            last[factor.key] = factor.start
+            entered.add(factor.key)
 
         return False
 

@@ -140,7 +140,17 @@ def _is_an_entry(text: str, names: Names) -> bool:
         return False
 
     last = bare.split()[-1] if bare.split() else ""
-    return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
+    if names.is_name(last):
+        return True
+
+    # "8 (S_acc)" is an entry, "8 (realism suffers)" a number and its explanation.
+    outside = _IN_BRACKETS.sub(_name_or_nothing(names), text)
+    return bool(names.factors_in(outside, 0, len(outside)))
+
+
+def _name_or_nothing(names: Names) -> Callable[[re.Match[str]], str]:
+    """Return what replaces a bracket: itself where it holds nothing but a factor's name."""
+    return lambda bracket: bracket[0] if names.is_name(bracket[0]) else ""
 
 
 def barred_tables(text: str) -> Iterator[ReplyTable]:
