@@ -365,7 +365,8 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     """
     end = max((span[1] for span in reading.spans.values()), default=0)
     places: dict[tuple[int, str], None] = {}
-    for sentence_start, sentence_end in _corrections(page, page.plain.place(end)):
+    start = page.plain.end_place(end) if end else 0
+    for sentence_start, sentence_end in _corrections(page, start):
         for cell in _changed(page, sentence_start, sentence_end, reading):
             places[cell] = None
     return _without(reading, places, "is corrected later, in words")

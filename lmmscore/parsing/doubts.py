@@ -392,7 +392,7 @@ _SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECA
 def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:
     """Yield the sentences that are not part of an entry."""
     first = min((page.plain.place(each.mark.span[0]) for each in said), default=0)
-    last = max((page.plain.place(each.mark.span[1]) for each in said), default=0)
+    last = max((page.plain.end_place(each.mark.span[1]) for each in said), default=0)
     apart = _paragraphs_behind(page, entries, first, last)
     closing = _closing(page, entries, last)
     remarks = False
@@ -523,6 +523,8 @@ _ALIAS = re.compile(
     r"""
     \b(?:[A-H]|image[ ][0-9]+)[ ](?:denotes?|stands[ ]for|refers[ ]to|means)[ ]
     | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
+    | \bwhat[ ]I[ ](?:call|label|refer[ ]to)\b
+    | \bis[ ]your[ ](?:first|second|third|fourth|fifth|last|other|[0-9])
     """,
     re.VERBOSE | re.IGNORECASE,
 )

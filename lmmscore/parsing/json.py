@@ -291,6 +291,11 @@ _TOP_KEYS = frozenset(
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
 )
+_REASON_KEYS = frozenset(
+    """justification justifications reason reasons reasoning explanation explanations rationale
+    rationales comment comments remark remarks note notes evidence""".split()
+)
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:\s*/\s*[0-9]+)?")
 _TWO_NUMBERS = "it is given two different numbers"
 
 
@@ -552,10 +557,17 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
             final and isinstance(inner, Tree) and not is_final(_spaced(key))
         ):
             continue
+        elif normal(key) in _REASON_KEYS and not _holds_a_number(inner):
+            continue
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
+
+
+def _holds_a_number(node: Node) -> bool:
+    """Tell whether one of the values is a number, and nothing else."""
+    return any(_PLAIN_NUMBER.fullmatch(leaf.text.strip()) for leaf in _leaves(node))
 
 
 def _spaced(key: str) -> str:

@@ -22,7 +22,7 @@ WORDS = {
         as_an_ai_language_model mia""",
     "YOU": "you your yours you've you'd you'll you're yourself",
     "THE": """
-        any_of all_of either_of both_of each_of one_of some_of the a an each every both either
+        each_other one_another any_of all_of either_of both_of each_of one_of some_of the a an each every both either
         any some all such whole entire respective several few most its their his her der die das
         den des ein eine le la un une el los las il lo gli una o os uma 这 那 该 same todas todos
         tutti toutes tous alle すべて 모든 все""",

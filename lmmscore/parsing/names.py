@@ -76,6 +76,8 @@ _ORDERED = rf"""
     )
 """
 _HASHED = r"\#(?P<bare>[0-9]{1,3})(?![\w.])"
+_PICTURE_FILE = r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b"
+_FILE = rf"(?:{_WHICH}{_SPACE})?(?P<file>[0-9]{{1,3}})(?={_PICTURE_FILE})"
 _TOGETHER = rf"""
     (?P<all>(?:for[ ])?(?:(?:all|each|every)(?:[ ]of)?(?:[ ]the)?|alle|todas[ ]las
       |toutes[ ]les|所有)
@@ -83,7 +85,7 @@ _TOGETHER = rf"""
   | (?P<both>(?:both|beide|ambas)(?:[ ]edited)?(?:[ ]of[ ]the)?[ ]{NOUN})(?![A-Za-z])
 """
 _IMAGE = re.compile(
-    rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED})",
+    rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED}|{_FILE})",
     re.VERBOSE | re.IGNORECASE,
 )
 # How every name of an image begins, in lower case: to look for names only where one can stand.
@@ -111,7 +113,7 @@ _OF_ALL = re.compile(
     r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
 )
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
-_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
+_FILE_ENDING = re.compile(_PICTURE_FILE, re.IGNORECASE)
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
 _ENDS_IN_SCORE = re.compile(r"(?:final)?(?:score|rating|grade|value|points|mark)s?$")
@@ -162,6 +164,7 @@ class Names:
         self.n = n
         self.only = self.factors[0] if len(self.factors) == 1 else None
         self._by_key = {factor.key: factor for factor in factors}
+        self._order = {factor.key: number for number, factor in enumerate(factors, 1)}
         self._known = _known_names(self.factors)
         self._symbols = {normal(factor.symbol) for factor in factors}
         self._pattern = _factor_pattern(
@@ -220,13 +223,22 @@ class Names:
             name = normal(written)
             key = self._known[name].key
             in_words = name not in self._symbols
-            index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
+            place, position = self._indexed(text, match.end(), end, key)
+            yield FactorName(key, match.start(), place, in_words, position, modified)
+
+    def _indexed(self, text: str, place: int, end: int, key: str) -> tuple[int, int | None]:
+        """Return where a factor's name ends, with the index it has, and the image that says:
+        `S_acc(2)`. The only image needs none; there `Accuracy (1): 6` numbers the factors."""
+        if self.n > 1:
+            index = _INDEX.match(text, place, end)
             if index is not None and int(index["index"]) <= self.n:
-                position = int(index["index"])
-                yield FactorName(key, match.start(), index.end(), in_words, position, modified)
-            else:
-                place = (match.start(), match.end())
-                yield FactorName(key, *place, in_words, modified=modified)
+                return index.end(), int(index["index"])
+            return place, None
+
+        index = _NUMBERING.match(text, place, end)
+        if index is not None and int(index["index"]) == self._order[key]:
+            return index.end(), None
+        return place, None
 
     def images_in(self, text: str, start: int, end: int) -> Iterator[ImageName]:
         """Yield every place where images are named by a noun or a number sign."""
@@ -269,7 +281,7 @@ class Names:
     def _position(self, match: re.Match[str]) -> int | None:
         groups = match.groupdict()
 
-        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare"):
+        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare", "file"):
             if groups[group]:
                 return int(groups[group])
 
@@ -397,8 +409,11 @@ def _modified(text: str, name: str, place: int, start: int) -> bool:
 
 
 _INDEX = re.compile(
-    r"(?:\^\(?|\(|\[|\^?\(?)(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
+    r"(?:\^\(?|\(|\[|,|\^?\(?)(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
 )
+
+
+_NUMBERING = re.compile(r"[ ]?\((?P<index>[1-9][0-9]?)\)(?=[ ]{0,3}[:=])")
 
 
 @lru_cache(maxsize=64)
@@ -447,10 +462,21 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
         alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
 
+    if len(names) > 1:
+        keys = "|".join(_loosely(key) for key, _ in names)
+        alternatives += [(len(key), _listed(key, keys)) for key, _ in names]
+
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
         rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])"
     )
+
+
+def _listed(key: str, keys: str) -> str:
+    """Return a pattern for a key in a list of keys with their scores: `acc 6, pre - , real 7`."""
+    value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
+    follows = rf"[ ]*(?:[,;|/.)]|[ ](?:{keys})[ ]|$)"
+    return rf"(?<![a-z][ ]){_loosely(key)}(?=[ ]*[–—-]?[ ]*{value}{follows})"
 
 
 def _loosely(name: str) -> str:

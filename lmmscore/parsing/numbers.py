@@ -77,9 +77,9 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit
-        |benefit
-          |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
+          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
+          |profit|benefit|need|look|have|also|pass|fool))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
@@ -550,11 +550,14 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?P<words>(?:[ ]*\b(?:is|are|gets?|receives?|earns?|scores?|scored|deserves?|merits?|rated|at
-      |as|of
+    (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
+    (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
+      |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
       |rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -565,7 +568,7 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 _BACKWARD = re.compile(
     r"""
     [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die
-      |la))*|[:=(\[]|[-–—])?
+      |la))*|[:=(\[]|[-–—]|→)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -818,9 +821,9 @@ def _backward(
             # "Question 1: S_acc" numbers what follows.
             continue
 
-        claims[number.start] = _Claim(
-            index, number, _STRONG.search(joint["sign"] or "") is not None
-        )
+        # An arrow may as well lead on to the next entry: "S_acc 4 → S_pre 9".
+        strong = joint["sign"] != "→" and _STRONG.search(joint["sign"] or "") is not None
+        claims[number.start] = _Claim(index, number, strong)
 
     opened = any(claim.label == 0 for claim in claims.values())
     # A name before the first number: then any number parted by spaces may belong to the one before.

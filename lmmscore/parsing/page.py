@@ -16,11 +16,16 @@ _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
     (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
-    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)]
-      (?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))[ ]*)?
+    (?P<numbering>\(?(?P<number>[0-9]{1,3})
+      (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
+        |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
+)
+# A line of YAML, `- image: 2`. Where one thing is scored, its number may be the score.
+_KEYED_IMAGE = re.compile(
+    r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*", re.IGNORECASE
 )
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
@@ -44,7 +49,9 @@ _STOP = re.compile(
 _SUBJECT = re.compile(
     r"""
     (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
-      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score)\b
+      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
+      |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
+      [ ](?:with|at))\b
     | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
       |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
     """,
@@ -191,6 +198,10 @@ class Page:
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
         images = [self._unless_a_score(image, factors, end) for image in images]
+        keyed = _KEYED_IMAGE.fullmatch(self.text, head, end) if self.names.only is None else None
+        if keyed is not None and not images:
+            images = [ImageName((int(keyed["number"]),), head, end)]
+
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
     def _unless_a_score(
@@ -600,7 +611,9 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
-    if not at_start and not (stop and stop["stop"] in {":", "", "–", "—", ","}) and not subject:
+    headed = stop is not None and stop["stop"] in {":", "", "–", "—", ","}
+    led = factor_next and lead.strip().lower() in {"in", "for", "with"}
+    if not (at_start or headed or subject or led):
         return None
 
     return image
@@ -705,7 +718,7 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     return in_words and not re.search(r"[0-9:]", rest)
 
 
-_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
+_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:(?:an?|the|its)[ ])?")
 
 
 def followed_by_a_score(page: Page, line: Line, place: int) -> bool:

@@ -14,6 +14,7 @@ from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
     announces,
     gives,
+    grounds,
     is_final,
     is_neutral,
     kind_of,
@@ -41,10 +42,10 @@ _ORDER_WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _VALUES = re.compile(
-    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
+    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9](?:[0-9./ ,;|&·\t-]|[ ]and[ ])*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
 )
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
-_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
+_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
 _OUTPUT = re.compile(
@@ -52,7 +53,9 @@ _OUTPUT = re.compile(
     r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
     re.IGNORECASE,
 )
-_BEFORE_VALUES = re.compile(r"[ ]*[)\]]?[ ]*(?:scores?[ ]*)?[:=→][ ]*")
+_BEFORE_VALUES = re.compile(
+    r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
+)
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
 _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
@@ -252,9 +255,15 @@ _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
 _CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+# Behind an image: its score, and what begins an explanation.
+_SCORED_ITEM = re.compile(
+    r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
+    r"(?:[–—(,;.]|-[ ])[ ]*[^\W\d_]+[ ][^\W\d_]+"
+)
 _IN_VAIN = re.compile(
     r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
     r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
@@ -292,6 +301,7 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
+_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 _NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
@@ -481,7 +491,8 @@ class Prose:
             return []
 
         scale = self.names.factor(factor).scale
-        start = line.factors[0].end if line.factors else line.start
+        mentioned = not line.factors or self._only_mentions(line)
+        start = line.start if mentioned else line.factors[0].end
         images = [image for image in line.images if image.start >= start]
         found = pairs(self.text, start, line.end, images, lambda _: scale)
         return [pair for pair in found if not self._is_of_another(line, pair, factor)]
@@ -504,9 +515,18 @@ class Prose:
         if line.factors:
             first = line.factors[0]
             heads = first.start <= line.head + 2 and first.start < line.images[0].start
-            return first.key if heads else None
+            if heads:
+                return first.key
+            return self._heads[index] if self._only_mentions(line) else None
 
         return self._heads[index]
+
+    def _only_mentions(self, line: Line) -> bool:
+        """Tell whether an item of a list under a factor names another in its explanation:
+        "Image 2: 7 – realism suffers, too"."""
+        item = _SCORED_ITEM.match(self.text, line.images[0].end, line.end)
+        headed = line.images[0].start <= line.head + 2
+        return headed and item is not None and item.end() < line.factors[0].start
 
     def _heading_factors(self) -> list[str | None]:
         """Return for each line the factor that heads the list in which it stands."""
@@ -523,6 +543,9 @@ class Prose:
                 lead = self.text[line.head : first.start]
                 at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
                 alone = len(keys) == 1 and at_head is not None and not line.images
+                if current is not None and line.images and self._only_mentions(line):
+                    continue
+
                 current = first.key if alone and not self._says_a_number(line) else None
                 if current is not None or any(not pair.backward for pair in self._pairs[index]):
                     above = current
@@ -813,7 +836,8 @@ class Prose:
         lead += self.text[place : found[0].start]
         clause = _CLAUSE_BEFORE.split(lead)[-1]
         opening = re.split(r"[.;!?]\s+", lead)[-1].removesuffix(clause)
-        if opening.strip() and not opens_plainly(opening):
+        concluded = _CONCLUDES.match(clause) is not None
+        if opening.strip() and not (opens_plainly(opening) or (concluded and grounds(opening))):
             return False
 
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
@@ -1341,12 +1365,19 @@ class Prose:
         found = self._images[index]
         if not found or self.only is not None:
             return bool(found) and bool(line.factors) and len(found) > 1
-        return not line.factors or len(found) > 1 or self._image_first(line, found)
+        if not line.factors or len(found) > 1 or self._only_mentions(line):
+            return True
+        return self._image_first(line, found)
 
     def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
         """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
-        between = self.text[line.factors[0].end : found[0].name.start]
-        return not re.search(r"\w", between)
+        start, end = line.factors[0].end, found[0].name.start
+        between = self.text[start:end]
+        for image in line.images:
+            if start <= image.start and image.end <= end:
+                between = between.replace(self.text[image.start : image.end], "")
+
+        return not re.search(r"\w", _NO_SCORE.sub("", between))
 
     def _images_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._images[index]

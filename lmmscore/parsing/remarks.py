@@ -437,6 +437,8 @@ _NONE_OF = rule(
     "^ NOT (LINK|THE|THIS|NUMBER)* PICTURE?"
     " (BE|HAVE|ARRIVE|JUDGE|UNKNOWN) .* (GRADE|LOW|GOOD|NUMBER|SCORE|FACTOR)"
 )
+# "Some factors could not be judged and are left out"
+_LEFT_OUT = rule("^ (THE|NUMBER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE (LINK|BE|UNKNOWN|COMMA)* $")
 _OF_THE_SCORES = rule(
     "^ (LINK|COURTESY|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|LINK|FINAL)* (SCORE|LAYOUT|THIS)"
 )
@@ -446,7 +448,11 @@ _ASSIGNED = rule(
 )
 _EXPLAINS = rule("^ (LINK|GRADE|ANNOUNCE)* REASON COLON")
 # "The sum is 15", "weighted sums follow in the next step"
-_TOTALS = rule("^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)")
+_TOTALS = rule(
+    "^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)",
+    # "With weights of 0.4, 0.3, 0.2 and 0.1 the totals are 6.5 and 5.5"
+    "^ (LINK|THE|JUDGE|NUMBER|COMMA|QUANTITY)+ THE TOTAL (SCORE|BE)* NUMBER",
+)
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
 _BOUND = any_of("BOUND")
@@ -531,7 +537,7 @@ _UNTOLD = rule(
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence apart from all entries is known to leave scores as they are."""
     row = row_of(sentence)
-    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE)):
+    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT)):
         return True
 
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
@@ -752,6 +758,12 @@ def opens_plainly(words: str) -> bool:
     return _ELSEWHERE.match(words) is None and not (_DOUBT - _QUANTITY).intersection(row)
 
 
+def grounds(words: str) -> bool:
+    """Tell whether words before "so" give reasons: "No other differences exist"."""
+    return not (_ALARM - _WRONG - _QUANTITY - _OTHER).intersection(row_of(words))
+
+
+_OTHER = any_of("OTHER")
 _ELSEWHERE = re.compile(
     r"\W*(?:in|on|at|from|per|according|under|to|like|as|by|among|of|within|for)[ ]", re.IGNORECASE
 )

@@ -378,7 +378,7 @@ def _split(line: re.Match[str], separator: str) -> Row:
     cells = []
     place = line.start()
     if separator:
-        for piece in line[0].split(separator):
+        for piece in _pieces(line[0], separator):
             stripped = piece.strip().strip("\"'")
             offset = piece.index(stripped) if stripped else 0
             cells.append(TableCell(stripped, place + offset))
@@ -399,6 +399,13 @@ def _split(line: re.Match[str], separator: str) -> Row:
         place = start + len(piece)
 
     return cells
+
+
+def _pieces(line: str, separator: str) -> list[str]:
+    """Return the parts of a line between separators; one in quotation marks is part of its cell."""
+    if '"' not in line:
+        return line.split(separator)
+    return re.findall(rf'(?:^|(?<={separator}))(?:[ ]*"[^"]*"[ ]*|[^{separator}]*)', line)
 
 
 def entries_of(table: ReplyTable, above: int | None, names: Names) -> list[Entry]:

@@ -55,6 +55,7 @@ _MARKS = re.compile(
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
     | (?P<rule>^(?:[*_][ ]?){3,200}$)
+    | (?P<circled>^[ ]*[\u2460-\u2473])
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
     | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
         |quad|qquad|large|Large|[,;!%])(?![A-Za-z])
@@ -114,13 +115,29 @@ class Plain:
         """Return where in the plain text a place of the original is, or would be."""
         index = bisect_right(self.origins, original) - 1
         offset = 0 if self.fixed[index] else original - self.origins[index]
-        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
-        return min(self.starts[index] + offset, end)
+        return min(self.starts[index] + offset, self._end_of(index))
+
+    def end_place(self, original: int) -> int:
+        """Return where in the plain text a stretch ends that ends there in the original."""
+        index = bisect_right(self.origins, original - 1) - 1
+        return self._end_of(index) if self.fixed[index] else self.place(original - 1) + 1
+
+    def _end_of(self, index: int) -> int:
+        return self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+
+
+# What a user says in a chat that a judge makes up, up to where it answers itself.
+_USER_SAYS = re.compile(
+    r"^[ *#]*(?:user|human)[ *]*:.*?(?=^[ *#]*(?:assistant|ai|bot|model|gpt)[ *]*:|\Z)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
 
 
 def drafts(text: str) -> list[Span]:
-    """Return the stretches in which a judge thinks aloud before it answers."""
+    """Return the stretches that are not the judge's answer: where it thinks aloud before it, and
+    what it has a user say."""
     found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
+    found += [match.span() for match in _USER_SAYS.finditer(text)]
     opened: list[re.Match[str]] = []
     place = 0
     for match in sorted(
@@ -294,6 +311,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return f"{match['upper']}/{match['lower']}"
     if groups["entity"]:
         return html.unescape(match[0])
+    if groups["circled"]:
+        return f"{ord(match[0].strip()) - 0x245F}. "
     if groups.get("cell"):
         return " | " if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip() else ""
 
