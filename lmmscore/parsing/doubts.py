@@ -234,7 +234,8 @@ def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
     if announces(text) or explains(text) or is_of_the_picture(text):
         return True
 
-    if len(text.split()) > _LONGEST_CAPTION and is_harmless(text):
+    whole = _SENTENCE_END.search(text) is not None and not sentence.is_caption
+    if (whole or len(text.split()) > _LONGEST_CAPTION) and is_harmless(text):
         return True
 
     # Reasons first, then the number.
@@ -411,7 +412,8 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
             end = match.end() if match else line.end
             text = page.text[start:end]
             behind = (apart <= line.start and not remarks and not scored) or start >= closing
-            if text.strip() and (not scored or behind or _undoes(text, first=number == 0)):
+            gives = number == 0 and any(map(str.isdigit, text))
+            if text.strip() and (not scored or behind or _undoes(text, gives=gives)):
                 place = _Place.BEHIND if behind else _Place.AMID
                 if start < first and not behind:
                     place = _Place.AHEAD
@@ -431,12 +433,14 @@ def _may_undo(words: str) -> bool:
 _UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
 
 
-def _undoes(text: str, *, first: bool) -> bool:
-    """Tell whether a sentence on a line of scores is more than an explanation of them."""
+def _undoes(text: str, *, gives: bool) -> bool:
+    """Tell whether a sentence on a line of scores is more than an explanation of them; the one that
+    gives the score may say of the picture what it likes."""
     if sees_nothing(text):
         return True
-    # The sentence with the score may say of the picture what it likes.
-    return not first and bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text))
+    if gives:
+        return False
+    return bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text)) or takes_back(text)
 
 
 def _closing(page: Page, entries: Sequence[bool], last: int) -> int:
@@ -505,7 +509,7 @@ def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
 
 
 _SWAP = re.compile(
-    r"\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
+    r"取り違え|\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
     r"|confus|mislabel)\w*|\bmix(?:ed)?[ -]up\b|\b(?:other|wrong)[ ]way[ ]a?round\b|échang|scambi"
     r"|互换|调换|弄反|搞混|入れ替|逆に|바뀌",
     re.IGNORECASE,

@@ -22,7 +22,7 @@ WORDS = {
         as_an_ai_language_model mia""",
     "YOU": "you your yours you've you'd you'll you're yourself",
     "THE": """
-        each_other one_another any_of all_of either_of both_of each_of one_of some_of the a an each every both either
+        each_other one_another the_only_thing any_of all_of either_of both_of each_of one_of some_of the a an each every both either
         any some all such whole entire respective several few most its their his her der die das
         den des ein eine le la un une el los las il lo gli una o os uma 这 那 该 same todas todos
         tutti toutes tous alle すべて 모든 все""",
@@ -50,7 +50,7 @@ WORDS = {
     "IT": "it they them which who whom whose it's they're there there's that's that",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
-        among across along also then thus therefore while where when what how why because since
+        as_soon_as gone_back_over going_back_over looking_back back_to among across along also then thus therefore while where when what how why because since
         though although yet however again very well quite according accordingly regarding
         considering given_that together e g e.g. vs via up out off who's if_any where_in und oder
         für mit zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after
@@ -93,14 +93,14 @@ WORDS = {
         accessible delivered transmitted decode decoded render rendered fetch fetched retrieve
         retrieved come comes came come_through came_through sent send shown show_up given get
         gets got reach reached include included share shared present presented handed find found
-        recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收 提供
+        cargar* cargad* llegó llegaron charg* geladen laden caricat* 加载 載入 読み込 로드 recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收 提供
         表示 受け取 받""",
     "BROKEN": """
         missing blank corrupt* broken unreadable empty unavailable inaccessible expired stripped
         damaged incomplete offline disabled switched_off unseen undecodable not_found unopened
         unviewable undisplayed gray_squares""",
     "SCORE": """
-        score scores scored scorecard scoring rating ratings number numbers value values figure
+        digit digits score scores scored scorecard scoring rating ratings number numbers value values figure
         figures grade grades mark marks evaluation evaluations assessment assessments verdict
         verdicts judgement judgements judgment judgments subscores sub_scores result results
         output outputs response reply scoresheet breakdown bewertung* noten punkte punktzahl*
@@ -140,7 +140,7 @@ WORDS = {
         source original originals reference unedited input_image ausgangsbild originalbild
         output_image""",
     "GRADE": """
-        worst worse high bad great strong stronger strongest weak weaker weakest fair fairly poor
+        worst worse high bad great strong stronger strongest no_ties weak weaker weakest fair fairly poor
         fine overall favourite favorite lead leads close closest consistent consistently balanced
         success successful tie ties tied equal equally similar clear clearly careful carefully
         thorough thoroughly objective objectively subjective impartial independent independently
@@ -197,10 +197,10 @@ WORDS = {
         cancel* void voided invalid* null moot delete deleted scrap strike redo redone restart
         start_over start_again take_back take_it_back take_that_back take_this_back
         take_them_back take_these_back take_all_of_that_back back resend re_send oops ouch whoops
-        sorry apolog* wait hold_on hmm nevermind never_mind my_bad worthless meaningless
+        sorry すみません apolog* wait hold_on hmm nevermind never_mind my_bad worthless meaningless
         unreliable untrustworthy useless trust trusted rely quote seriously grain_of_salt salt
         caution don't_use skip skipped omit annul* overrid* overwrit* scratch_that strike_that
-        nothing_counts counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar
+        anul* anular* nothing_counts counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar
         ignorare ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废
         撤回 无效 無視 無効 무시 무효 игнор* учитыва* недейств*""",
     "ALTER": """
@@ -211,7 +211,7 @@ WORDS = {
         backward bottom correction corrections erratum errata amend* adjust* fixed fix rescal*
         off_by_one instead otherwise regardless becomes denote* stands_for stand_for refers refer
         refers_to belongs belong opposite twisted vertausch* verwechsel* intercambi* échang*
-        scambi* 互换 调换 弄反 搞混 对调 入れ替 逆に 바뀌 numbered counted called renamed
+        scambi* 取り違え 互换 调换 弄反 搞混 对调 入れ替 逆に 바뀌 numbered counted called renamed
         change_places changed_places have_to_change meant""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
@@ -259,7 +259,7 @@ WORDS = {
         briefly concise short step stage section form format requested completed complete
         comprehensive full fully overview report decision opinion impression way findings
         observations observation remarks remark notes noted corresponding individual individually
-        separate separately side mind own now firstly secondly thirdly lastly proceed proceeding
+        separate separately side mind own now firstly secondly thirdly lastly where_i_land proceed proceeding
         mentioned stated listed read please_find find_below in_numbers come_out time words
         descriptions description degree degrees extent sub per_image image_by_image hier folgend*
         voici aquí ecco siguiente* sigue 结果如下 是我的 以下是 goes go editor editors editing
@@ -274,7 +274,9 @@ WORDS = {
         measured_facts measurements visible_evidence visual_evidence what_is_visible what_i_see
         what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
-        welcome please kindly certainly absolutely gladly of_course course sure_thing ok okay
+        hello hi hey greetings hallo bonjour salut hola ciao olá merhaba привет 你好 您好 好的 好
+        こんにちは 안녕하세요 great wow goodbye bye take_care all_done have_a_nice_day have_a_great_day
+        let's_dive_in let's_begin let's_start let's_get_started dive welcome please kindly certainly absolutely gladly of_course course sure_thing ok okay
         alright all_right understood yes got_it ready done end_of end concludes that_is_all
         that's_all that's_it that_concludes this_concludes cheers in_summary to_summarise
         to_summarize all_in_all""",
@@ -310,7 +312,11 @@ WORDS = {
         arrow* sharpness melt* bend bends bent glass metal wood* paint sharpen* size sized tiny
         huge warm warmer cold cool cooler red blue green yellow white black grey gray brown
         purple orange pink golden changed change changes chart* graph* axis axes bar bars misread
-        sides inserted inserting""",
+        sides inserted inserting fuchs schnee sand* strand himmel schatten licht hintergrund* kante*
+        farbe* scharf unscharf natürlich renard neige sable plage ciel ombre* lumière arrière couleur*
+        bord bords zorro nieve arena playa cielo sombra* luz fondo color* borde* volpe neve sabbia
+        spiaggia ombra luce sfondo 狐狸 雪 沙滩 天空 影子 阴影 光线 背景 颜色 边缘 自然 清晰 キツネ 砂浜
+        空 影 光 色 자연 배경 그림자 여우""",
 }
 
 UNKNOWN = "UNKNOWN"

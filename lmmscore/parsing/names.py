@@ -220,6 +220,9 @@ class Names:
         for match in self._pattern.finditer(lowered(text), start, end):
             written = text[match.start() : match.end()]
             modified = " " not in written and _modified(text, written, match.start(), start)
+            if modified and self.only is not None and _OVERALL.search(text, start, match.start()):
+                modified = False
+
             name = normal(written)
             key = self._known[name].key
             in_words = name not in self._symbols
@@ -397,6 +400,8 @@ _BEFORE_A_NAME = frozenset(
     while whose plus both then my s de la el der die das für en points pts where image edit images
     factor factors assign breakdown""".split()
 )
+# Where one thing is scored, the overall is that one.
+_OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
 
 

@@ -21,7 +21,7 @@ from lmmscore.scales import Scale
 # At most six digits: what is longer is no score.
 _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9,]))"
 _OUT_OF = r"""
-    (?:/|out[ ]{1,3}of(?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|de
+    (?:/|out[ ]{1,3}of(?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
       |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
@@ -44,7 +44,7 @@ _IN_WORDS = {
 _CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
 _WORD = re.compile(
     rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b(?:[ ]{{1,3}}out[ ]of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
+    (?P<word>{"|".join(_IN_WORDS)})\b(?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
     (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|\([0-9]))
   | (?P<chinese>[零一二三四五六七八九十])分
     """,
@@ -64,7 +64,7 @@ _SCALE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
-_ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z")
+_ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—、#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z")
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -72,7 +72,9 @@ _RUNS_ON = re.compile(
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9])
-    | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
+    | [ ]*(?:[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
@@ -109,7 +111,8 @@ _RUNS_ON = re.compile(
 _EXPLAINS = re.compile(
     r"""
       [ ]*[,;:.!|(\[。，；（]
-    | [ ]*[–—]|[ ]+-[ ]|-[ ]
+    | [ ]*[–—→]|[ ]+-[ ]|-[ ]
+    | [ ]{2,}(?=[^\W\d])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
@@ -553,7 +556,7 @@ _JOINT = re.compile(
     (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
-      |an?(?![ ]*[:=])|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
+      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
       |rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great

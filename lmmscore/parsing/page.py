@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
-from lmmscore.parsing.remarks import heads_plainly, is_neutral, kind_of
+from lmmscore.parsing.remarks import heads_plainly, is_final, is_neutral, kind_of
 from lmmscore.parsing.text import Plain, Span
 from lmmscore.parsing.verdict import LASTING, Kind
 
@@ -315,6 +315,8 @@ class _State:
     positions: tuple[int, ...] | None = None
     kind: Kind = Kind.VERDICT
     caption: str = ""
+    captioned: int = 0
+    """Where the line ends that says so."""
     entries: bool = False
     """Whether something has been scored in this section."""
     scored: bool = False
@@ -765,13 +767,19 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         state.kind = kind
         state.listed = False
         state.caption = words.strip()
+        state.captioned = line.end
         line.heads = True
         return
 
     if factor_heads or (line.factors and short and marked):
         return
 
-    if kind is Kind.VERDICT and marked:
+    announced = _stands_alone(line) and short and state.kind is not Kind.VERDICT
+    if page.text[state.captioned : line.start] == "\n" and not is_final(words):
+        # "# dummy data", and right under it "scores:": dummy scores.
+        return
+
+    if kind is Kind.VERDICT and (marked or announced):
         if state.entries or state.kind is not Kind.VERDICT:
             state.closed()
             state.positions = None

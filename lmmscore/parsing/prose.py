@@ -296,8 +296,9 @@ _RESULTS_IN = re.compile(
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
     r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
-    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ]"
-    r"(?:has|gets|scores|receives)\b"
+    r"|\b(?:source|original|input|unedited)[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20}[ ]"
+    r"(?:has|gets?|scores?|receives?)\b"
+    r"|^[ ]*def[ ]\w+\("
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
@@ -338,7 +339,7 @@ _COMPARED = re.compile(
 )
 _OWN_LABEL = re.compile(
     r"(?:final|my|sub-?|the|overall)?[ ]*"
-    r"(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
+    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
     re.IGNORECASE,
 )
@@ -1341,7 +1342,8 @@ class Prose:
 
                 return [number.mark(scale)]
 
-            if not rest and (number.top == scale.high or empty):
+            explained = number.top == scale.high and empty and not far and not fault
+            if explained or (not rest and (number.top == scale.high or empty)):
                 return [number.mark(scale)]
             if not rest:
                 return []

@@ -235,9 +235,18 @@ class Contents:
 
         sections.add(line.section)
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
-        may_head = words.rstrip().endswith(":") or len(words) < 100
-        caption = kind_of(words) if may_head else None
+        colon = words.rstrip().endswith(":")
+        caption = kind_of(words) if colon or len(words) < 100 else None
+        if not colon and caption in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
+            # "One difference lies outside the target." is no caption.
+            caption = None
+
         own = None if line.factors else caption
+        if own is Kind.VERDICT and not line.gap and line.kind is not Kind.VERDICT:
+            # "# dummy data", and right under it "scores =": dummy scores.
+            before = self.page.line_at(line.start - 1)
+            own = None if before is not None and before.heads else own
+
         kind = own or line.kind
         if position == UNKNOWN:
             position = None
@@ -263,6 +272,12 @@ class Contents:
                     table.start + 2_000_000,
                     above.caption,
                 )
+
+
+_OF_NUMBERS = frozenset(
+    (Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND, Kind.SOURCE)
+)
+_SENTENCE_ENDS = re.compile(r"[.!?。]\W*$")
 
 
 def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:

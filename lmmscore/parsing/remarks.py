@@ -63,7 +63,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       |receive)
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
       | \botherwise[ ,:]*$
-      | \b(?:would|could|might|may)[ ](?:then[ ])?(?:look[ ]like|be[ ]as[ ]follows|read)\b
+      | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
+      | \b(?:would|could|might|may)[ ](?:then[ ])?be[ ]as[ ]follows\b
         """,
     ),
     (
@@ -155,7 +156,8 @@ _COMPILED = tuple(
 )
 _OF_SCORES = re.compile(
     r"""
-    \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|grades?|results?|breakdown|marks?
+    \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|decisions?|grades?|results?|marks?
+      |breakdown
       |sub-?scores?|Bewertung\w*|Noten?|Punkte|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
     | 评分|得分|打分|分数|採点|評価|スコア|점수|평가
     """,
@@ -269,7 +271,7 @@ _UNSEEN = rule(
     " ((BE|HAVE|HAD|MIGHT|WILL)* (ARRIVE|SEE) (?!THE|GRADE|GOOD|NUMBER)"
     "|TOWARD (SEE|JUDGE)|COMMA|COLON|$)",
     # "the images did not load", "Image 2 was never shown to me"
-    "(PICTURE|FILE) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
+    "(PICTURE|FILE|THING) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
     " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
     # "the pictures are missing", "a corrupt file"
     "(PICTURE|FILE) (NUMBER|LINK)* (BE|HAVE|SEE|TOWARD)* BROKEN",
@@ -377,6 +379,8 @@ _UNDONE = rule(
     " (WRONG|QUANTITY|BOUND|NOT (FINAL|SELF|JUDGE|HEDGE|REAL))",
     "SELF (HAVE|JUDGE|MIGHT|THE|ARRIVE|LINK|SELF)* WRONG",
     "MIGHT? NOT (REAL|BE|TOWARD)* HEDGE",
+    # "That was the first reviewer's opinion"
+    "^ (THIS|IT) (BE|HAVE)* (THE|NUMBER|OTHER)* (RATER|MODEL|YOU)",
     "(SCORE|THIS) .* MUST BE",
 )
 
@@ -469,8 +473,11 @@ def is_doubtful(words: str) -> bool:
 
 
 def is_courteous(sentence: str) -> bool:
-    """Tell whether a sentence thanks, offers or asks, and does nothing else."""
+    """Tell whether a sentence greets, thanks, offers or asks, and does nothing else."""
     row = row_of(sentence)
+    if _GREETING.fullmatch(row):
+        return True
+
     if _OFFERED.intersection(row) and is_foreign(sentence):
         return not ((_ALARM | _UNFIXED).intersection(row) and _TOPIC.intersection(row))
     if _OFFER.match(row):
@@ -481,6 +488,8 @@ def is_courteous(sentence: str) -> bool:
 
 
 _OFFERED = any_of("OFFER")
+# "Great, let's dive in!", "Understood, I am ready."
+_GREETING = rule("(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE)* COURTESY (COURTESY|COMMA|LINK|YOU)*")
 
 
 def _told(words: str) -> str:
@@ -543,6 +552,9 @@ def is_harmless(sentence: str) -> bool:
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
         return True
 
+    if _OF_A_THING.match(sentence) and not (_REFERRING.intersection(row) or _is_unseen(sentence)):
+        return True
+
     if (_ALARM - _QUANTITY).intersection(row):
         return False
 
@@ -561,6 +573,13 @@ def is_harmless(sentence: str) -> bool:
     return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
 
 
+# "The bridge lost one arch." speaks neither of the scores nor of whoever gave them.
+_OF_A_THING = re.compile(
+    r"\W*(?:(?:but|and|however|still|also|while|here),?[ ])?(?:the|its|there[ ](?:is|are|was))[ ]"
+    r"[^\W\d_]+[ ][^\W\d_]+",
+    re.IGNORECASE,
+)
+_REFERRING = _ALARM | any_of("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "IF", "HEDGE", "MIGHT")
 _NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
 _FEW = 2
 
@@ -721,6 +740,9 @@ def announces(words: str) -> bool:
     if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT).intersection(row):
         return True
 
+    if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
+        return True
+
     if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
         return False
 
@@ -731,6 +753,11 @@ def announces(words: str) -> bool:
     return len(row) > 4 or bool(_HEADS.intersection(row))
 
 
+# "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
+_OWN_SCORES = rule(
+    "SELF (FINAL|GRADE|REAL)* SCORE",
+    "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+)
 _SOURCE = any_of("SOURCE")
 _FINAL_WORD = any_of("FINAL")
 _DRAFT = any_of("DRAFT")

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import is_no_verdict, makes_up, sees_nothing
+from lmmscore.parsing.remarks import is_doubtful, is_no_verdict, makes_up, sees_nothing
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
@@ -717,7 +717,7 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return _column_called_score(head, first)
 
     headings = {i: head[i].text if i < len(head) else "" for i in numeric}
-    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
+    scores = {i: heading for i, heading in headings.items() if _may_head_scores(heading)}
     if len(numeric) == 1:
         return next(iter(scores), None)
 
@@ -726,6 +726,11 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
 
     return clear[0] if len(clear) == 1 else None
+
+
+def _may_head_scores(heading: str) -> bool:
+    """Tell whether a column of that name may hold this judge's scores: not "Last year"."""
+    return not is_no_verdict(heading) and not is_doubtful(_IN_BRACKETS.sub("", heading))
 
 
 def _is_number(row: Row, column: int) -> bool:
