@@ -49,12 +49,13 @@ from lmmscore.parsing.remarks import (
     sets_bounds,
     speaks_of_scores,
     takes_back,
+    unsettles,
 )
 from lmmscore.parsing.verdict import Kind, Said
 
 _SENTENCE_END = re.compile(
     r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
-    r"(?=\s|$|[\"'”’)])\s*",
+    r"(?=\s|$|[\"'”’)]|[\u3040-\u9fff\uac00-\ud7af])\s*",
     re.IGNORECASE,
 )
 
@@ -145,6 +146,13 @@ def voids(
             return Voids(all=_because(sentence.text))
         else:
             before = page.span(sentence.start, sentence.start + 1)[0]
+
+    for line in _lines_of(page, said):
+        if any(map(unsettles, _asides(page, line))):
+            of = {at for at in line.positions or () if at != UNKNOWN} if page.n > 1 else set()
+            if not of:
+                return Voids(all=_because(page.words(line)))
+            images |= of
 
     lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(images), before=before)
@@ -319,6 +327,8 @@ def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
 _CORRECTED = re.compile(
     r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
 )
+# What is said of pictures in the plural is said of more than the one it stands under.
+_FROM_NOW_ON = re.compile(r"\b(?:images|pictures|photos|files|the[ ]rest)\b", re.IGNORECASE)
 _ONE_PICTURE = re.compile(
     r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file|one)\b(?!s)"
     r"|\bit\b",
@@ -333,6 +343,8 @@ def _of_one(page: Page, sentence: _Sentence) -> set[int]:
 
     if sentence.images:
         positions = sentence.images[0]
+    elif _FROM_NOW_ON.search(sentence.text):
+        return set()
     elif sentence.place is _Place.BEHIND and not _ONE_PICTURE.search(sentence.text):
         return set()
     else:
@@ -366,6 +378,29 @@ def _because(sentence: str) -> str:
 
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
+
+
+def _lines_of(page: Page, said: Sequence[Said]) -> list[Line]:
+    """Return the lines of prose on which scores stand, each once."""
+    places = {page.plain.place(each.mark.span[0]) for each in said if "prose" in each.layout}
+    found = {line.start: line for place in sorted(places) if (line := page.line_at(place))}
+    return list(found.values())
+
+
+def _asides(page: Page, line: Line) -> Iterator[str]:
+    """Yield what is said of a line's scores before them: a label, and what it has in brackets."""
+    if not line.factors:
+        return
+
+    lead = page.text[line.head : line.factors[0].start]
+    for image in line.images:
+        lead = lead.replace(page.text[image.start : image.end], "")
+
+    yield from (held for held in _BRACKET.findall(lead) if not _FILE_NAME.search(held))
+    label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
+    if label is not None:
+        yield label[1]
 
 
 def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> str:
@@ -386,6 +421,7 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
 
 # --- The sentences that are no part of an entry ---
 
+_FILE_NAME = re.compile(r"\w_|\.\w{3,4}\b")
 _SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
 _SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
 

@@ -226,14 +226,16 @@ class Names:
             name = normal(written)
             key = self._known[name].key
             in_words = name not in self._symbols
-            place, position = self._indexed(text, match.end(), end, key)
+            place, position = self._indexed(text, match.end(), end, key, in_words=in_words)
             yield FactorName(key, match.start(), place, in_words, position, modified)
 
-    def _indexed(self, text: str, place: int, end: int, key: str) -> tuple[int, int | None]:
+    def _indexed(
+        self, text: str, place: int, end: int, key: str, *, in_words: bool
+    ) -> tuple[int, int | None]:
         """Return where a factor's name ends, with the index it has, and the image that says:
         `S_acc(2)`. The only image needs none; there `Accuracy (1): 6` numbers the factors."""
         if self.n > 1:
-            index = _INDEX.match(text, place, end)
+            index = (_INDEX if in_words else _SUBSCRIPT).match(text, place, end)
             if index is not None and int(index["index"]) <= self.n:
                 return index.end(), int(index["index"])
             return place, None
@@ -413,11 +415,10 @@ def _modified(text: str, name: str, place: int, start: int) -> bool:
     return before is not None and before["word"].lower() not in _BEFORE_A_NAME
 
 
-_INDEX = re.compile(
-    r"(?:\^\(?|\(|\[|,|\^?\(?)(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
-)
-
-
+_AT_INDEX = r"(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
+_INDEX = re.compile(rf"(?:\^\(?|\(|\[|\^?\(?){_AT_INDEX}")
+# Behind a symbol, a comma does as well: `S_{acc,1}`.
+_SUBSCRIPT = re.compile(rf"(?:\^\(?|\(|\[|,|\^?\(?){_AT_INDEX}")
 _NUMBERING = re.compile(r"[ ]?\((?P<index>[1-9][0-9]?)\)(?=[ ]{0,3}[:=])")
 
 

@@ -64,7 +64,9 @@ _SCALE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
-_ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—、#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z")
+_ENDS = re.compile(
+    r"[\s.,;:!|)\]}\"'”’>/–—、#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+)
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -288,7 +290,7 @@ def is_hedged(text: str, start: int, place: int) -> bool:
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
-    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|[-–—]+|n/?a|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
+    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )

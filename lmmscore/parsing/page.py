@@ -25,7 +25,8 @@ _START = re.compile(
 )
 # A line of YAML, `- image: 2`. Where one thing is scored, its number may be the score.
 _KEYED_IMAGE = re.compile(
-    r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*", re.IGNORECASE
+    r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
+    re.IGNORECASE,
 )
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)

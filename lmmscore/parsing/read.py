@@ -189,6 +189,9 @@ class Contents:
             line = self.page.line_at(self.page.plain.place(each.start))
             before = text[text.rfind("\n", 0, each.start) + 1 : each.start]
             above = replace(self._above(line, sections), label=before.strip(" \t>*`:=-–—.)"))
+            if kind_of(before) not in {None, Kind.VERDICT}:
+                above = replace(above, verdict=False)
+
             headed.append((each, above))
 
         return json_says(headed, self.names)

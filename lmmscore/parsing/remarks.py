@@ -114,7 +114,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.DIFFERENCE,
         r"""
-        \b(?:differences?|deltas?|gaps?|margins?|points[ ]apart|improvements?|deductions?
+        \b(?:differences?|deltas?|gaps?|margins?|improvements?|deductions?
+          |points?[ ](?:apart|taken[ ]off|off|lost|deducted|docked|subtracted|removed)
           |penalt(?:y|ies)
           |deviations?|changes?[ ](?:from|in|to|since)|compared[ ](?:to|with)|relative[ ]to)\b|Δ
         """,
@@ -489,7 +490,7 @@ def is_courteous(sentence: str) -> bool:
 
 _OFFERED = any_of("OFFER")
 # "Great, let's dive in!", "Understood, I am ready."
-_GREETING = rule("(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE)* COURTESY (COURTESY|COMMA|LINK|YOU)*")
+_GREETING = rule("(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*")
 
 
 def _told(words: str) -> str:
@@ -600,6 +601,17 @@ def is_innocent(sentence: str) -> bool:
 
 
 _SUBJECT = rule("^ (LINK|ANNOUNCE|COMMA)* (THE|IT|THIS|PICTURE|ANSWER|NUMBER|SELF)")
+
+
+def unsettles(aside: str) -> bool:
+    """Tell whether words beside scores, in a label or in brackets, make them no verdict."""
+    row = row_of(aside)
+    if shows(row) or _FINAL_WORD.intersection(row):
+        return sees_nothing(aside)
+    return bool(_NO_VERDICT.intersection(row)) or sees_nothing(aside)
+
+
+_NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 
 
 def doubts_one(sentence: str) -> bool:

@@ -128,7 +128,7 @@ class Plain:
 
 # What a user says in a chat that a judge makes up, up to where it answers itself.
 _USER_SAYS = re.compile(
-    r"^[ *#]*(?:user|human)[ *]*:.*?(?=^[ *#]*(?:assistant|ai|bot|model|gpt)[ *]*:|\Z)",
+    r"^[ *#]*(?:user|human|system)[ *]*:.*?(?=^[ *#]*(?:assistant|ai|bot|model|gpt)[ *]*:|\Z)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 
