@@ -166,6 +166,8 @@ class Names:
         self._by_key = {factor.key: factor for factor in factors}
         self._order = {factor.key: number for number, factor in enumerate(factors, 1)}
         self._known = _known_names(self.factors)
+        listed = r"[ ]*[,/|-][ ]*".join(_loosely(factor.key) for factor in factors)
+        self._keys = re.compile(rf"(?<![\w-]){listed}(?![\w-])") if len(self.factors) > 2 else None
         self._symbols = {normal(factor.symbol) for factor in factors}
         self._pattern = _factor_pattern(
             tuple((factor.key, _all_names(factor)) for factor in self.factors)
@@ -196,6 +198,10 @@ class Names:
                 return factor
 
         return None
+
+    def keys_listed(self, text: str, start: int, end: int) -> bool:
+        """Tell whether all keys stand here in their order: `(acc, pre, qua, real)`."""
+        return self._keys is not None and self._keys.search(lowered(text), start, end) is not None
 
     def is_name(self, label: str) -> bool:
         """Tell whether a label is a factor's name and nothing else."""
@@ -400,7 +406,7 @@ _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
     while whose plus both then my s de la el der die das für en points pts where image edit images
-    factor factors assign breakdown""".split()
+    factor factors assign breakdown order""".split()
 )
 # Where one thing is scored, the overall is that one.
 _OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)

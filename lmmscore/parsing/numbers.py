@@ -21,7 +21,8 @@ from lmmscore.scales import Scale
 # At most six digits: what is longer is no score.
 _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9,]))"
 _OUT_OF = r"""
-    (?:/|out[ ]{1,3}of(?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
+    (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))(?:[ ](?:a[ ])?(?:possible|maximum|total
+      )(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
       |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
@@ -65,7 +66,7 @@ _SCALE = re.compile(
 )
 _STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
 _ENDS = re.compile(
-    r"[\s.,;:!|)\]}\"'”’>/–—、#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
 )
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
@@ -561,6 +562,7 @@ _JOINT = re.compile(
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
       |rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]?(?:为|是|は)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
@@ -658,7 +660,7 @@ def pairs(
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _BRACKETS_OPEN = frozenset("([")
-_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/\n]|and\b)")
+_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
 
 

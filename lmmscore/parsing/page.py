@@ -18,7 +18,8 @@ _START = re.compile(
     (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
     (?P<numbering>\(?(?P<number>[0-9]{1,3})
       (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
-        |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*)?
+        |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*
+      |\[(?P<bracketed>[0-9]{1,3})\](?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9])[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
@@ -59,7 +60,7 @@ _SUBJECT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PARTS = re.compile(
-    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas"
+    r"(?:^|[;.!|]|(?P<comma>,)|,?[ ](?:and|while|whereas"
     r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
 )
 _BARE_HEAD = re.compile(
@@ -181,7 +182,8 @@ class Page:
         if role := _ROLE.match(self.text, head, end):
             head = role.end() if role.end() < end else head
 
-        number = int(opening["number"]) if opening["number"] else None
+        written = opening["number"] or opening["bracketed"]
+        number = int(written) if written else None
         heading = bool(opening["hashes"]) or self._is_bold(head, end)
         named = self.names.factors_in(self.text, start, end)
         if len(named) > _MOST_NAMES:
@@ -676,6 +678,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         if opens is None:
             continue
 
+        if opens["comma"] and _SUBJECT.match(page.text, image.end, line.end) is None:
+            continue
+
         stop = _STOP.match(page.text, image.end, line.end)
         heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
@@ -721,7 +726,9 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     return in_words and not re.search(r"[0-9:]", rest)
 
 
-_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:(?:an?|the|its)[ ])?")
+_UP_TO_A_SCORE = re.compile(
+    r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:(?:an?|the|its)[ ]|的|の)?"
+)
 
 
 def followed_by_a_score(page: Page, line: Line, place: int) -> bool:

@@ -42,7 +42,8 @@ _ORDER_WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _VALUES = re.compile(
-    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9](?:[0-9./ ,;|&·\t-]|[ ]and[ ])*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
+    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9](?:[0-9./ ,;|&·\t-]|[ ]and[ ])*[0-9])[ ]*[)\]>]?"
+    r"(?:,?[ ]respectively)?[ ]*\.?[ ]*"
 )
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
@@ -86,6 +87,11 @@ class Sequences:
                 continue
 
             if not line.factors:
+                if self.names.keys_listed(self.text, line.head, line.end):
+                    order = [factor.key for factor in self.names.factors]
+                    labelled = True
+                    continue
+
                 found = self._tuple_of(line, order) if order else []
                 if found and (line.images or not labelled):
                     made[index] = found
@@ -167,8 +173,11 @@ class Sequences:
         if match is None:
             return []
 
+        made = self._joined_values(match, keys)
+        if made:
+            return made
+
         place = match.start("values")
-        made: list[Listed] = []
         for key in keys:
             value = _VALUE.match(self.text, place, end)
             number = number_at(self.text, place, end) if value else None
@@ -183,6 +192,26 @@ class Sequences:
                 return []
 
         return made if place >= match.end("values") else []
+
+    def _joined_values(self, match: re.Match[str], keys: Sequence[str]) -> list[Listed]:
+        """Read `8/7/7/6` and `8-7-7-6`: as many numbers as keys, with one sign between all."""
+        values = match["values"]
+        for sign in ("/", "-"):
+            pieces = values.split(sign)
+            if len(pieces) != len(keys) or len(keys) < 3 or not all(map(str.isdigit, pieces)):
+                continue
+
+            made: list[Listed] = []
+            place = match.start("values")
+            for key, piece in zip(keys, pieces, strict=True):
+                end = place + len(piece)
+                number = Number(Fraction(piece), None, place, end, end)
+                made.append((None, key, number.mark(self.names.factor(key).scale)))
+                place = end + 1
+
+            return made
+
+        return []
 
     def _is_sequence(self, line: Line) -> bool:
         """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""

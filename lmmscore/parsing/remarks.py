@@ -443,7 +443,10 @@ _NONE_OF = rule(
     " (BE|HAVE|ARRIVE|JUDGE|UNKNOWN) .* (GRADE|LOW|GOOD|NUMBER|SCORE|FACTOR)"
 )
 # "Some factors could not be judged and are left out"
-_LEFT_OUT = rule("^ (THE|NUMBER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE (LINK|BE|UNKNOWN|COMMA)* $")
+_LEFT_OUT = rule(
+    "^ (THE|NUMBER|OTHER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE"
+    " (LINK|BE|UNKNOWN|COMMA|TOWARD|THE|THIS|PICTURE)* $"
+)
 _OF_THE_SCORES = rule(
     "^ (LINK|COURTESY|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|LINK|FINAL)* (SCORE|LAYOUT|THIS)"
 )
@@ -596,7 +599,7 @@ def is_innocent(sentence: str) -> bool:
     return (
         bool(_SUBJECT.match(row))
         and not _LEGEND.match(row)
-        and not (_ALARM - _WRONG).intersection(row)
+        and not (_ALARM - _WRONG - _QUANTITY).intersection(row)
     )
 
 

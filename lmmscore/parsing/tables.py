@@ -97,6 +97,9 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 
 def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
+    if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
+        return True
+
     for row in table.rows[:_WIDEST]:
         if _numbered_at_random(row):
             return False

@@ -42,7 +42,8 @@ _NAMING = frozenset(("id", "number", "index", "n", "no", "name", "factor", "imag
 
 _MARKS = re.compile(
     r"""
-      (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
+      (?P<crossed><s>[^<\n]{1,12}</s>)
+    | (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
         |\[/?INST\])
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
@@ -332,6 +333,7 @@ _WORDS_FOR = {
     "rule": "---",
     "token": "",
     "struck": "",
+    "crossed": "",
 }
 
 
