@@ -158,12 +158,22 @@ def voids(
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(images), before=before)
 
 
+_MISSING = re.compile(
+    r"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:n/?a|none|unclear|no[ ]score"
+    r"|not[ ](?:applicable|scored|judged|rated|given|available|assessed)|(?:I[ ])?cannot[ ](?:be[ ])?"
+    r"(?:judged?|scored?|rated?|determined?|assess(?:ed)?)(?:[ ]this)?(?:[ ]from[ ][\w ]{3,20})?)\W*",
+    re.IGNORECASE,
+)
 _EVERY = {0}
 """Stands for every image there is."""
 
 
 def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence leaves in doubt."""
+    if _MISSING.fullmatch(sentence.text) and not sentence.line.gap:
+        # "N/A", right under the factor that has no score.
+        return set()
+
     if sees_part(sentence.text) and page.n > 1:
         # Which ones were not is hardly ever said.
         return _EVERY

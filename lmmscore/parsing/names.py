@@ -487,8 +487,10 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
 def _listed(key: str, keys: str) -> str:
     """Return a pattern for a key in a list of keys with their scores: `acc 6, pre - , real 7`."""
     value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
-    follows = rf"[ ]*(?:[,;|/.)]|[ ](?:{keys})[ ]|$)"
-    return rf"(?<![a-z][ ]){_loosely(key)}(?=[ ]*[–—-]?[ ]*{value}{follows})"
+    follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{keys})[ ]|$)"
+    behind = rf"(?<![a-z][ ]){_loosely(key)}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
+    before = rf"(?<=[0-9][ ]for[ ]){_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
+    return f"{behind}|{before}"
 
 
 def _loosely(name: str) -> str:

@@ -584,7 +584,7 @@ _BACKWARD = re.compile(
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
+_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
 _MOST = 300
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
@@ -660,8 +660,10 @@ def pairs(
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _BRACKETS_OPEN = frozenset("([")
+_CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
 _PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
+_BEGINS_A_SENTENCE = re.compile(r"[ ](?!and\b|or\b)[a-z]{3,}[ ][a-z]")
 
 
 def _without_shifts(
@@ -683,6 +685,10 @@ def _without_shifts(
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
         parted = parted or _BACKWARD.fullmatch(text, claim.number.end, limit) is None
+        if following == len(names) - 1 and _BEGINS_A_SENTENCE.match(text, names[following].end):
+            # "S_qua – 9 points Preservation suffers …"
+            parted = True
+
         if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
             parted = True
 
@@ -813,6 +819,9 @@ def _backward(
         enclosed = text[number.start - 1 : number.start] in {"(", "["}
         enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
         if enclosed and not (joint["sign"] or "")[:1].isalpha():
+            continue
+        if (joint["sign"] or "") in _BRACKETS_OPEN and not _CLOSES_OR_LISTS.match(text, name.end):
+            # "4/10 (realism suffers …)": an explanation that a name begins.
             continue
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.

@@ -262,7 +262,7 @@ def _one_naming(lines: list[Line]) -> list[Line]:
     """Return the lines; where images go by numbers, letters name nobody knows which."""
     by_sign = set()
     for line in lines:
-        by_sign |= {image.by_sign for image in line.images}
+        by_sign |= {image.by_sign for image in line.images if len(image.positions) == 1}
 
     if by_sign != {True, False}:
         return lines
@@ -505,6 +505,9 @@ def _opening(
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
+    if image is not None and not has_scores and _is_compared_below(page, line):
+        return line.head, None
+
     if image is not None:
         inside = _bracket_of_entries(page, line, image)
         stop = _STOP.match(page.text, image.end, line.end)
@@ -560,6 +563,13 @@ def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None
 
     named = any(opening.end() <= factor.start < end for factor in line.factors)
     return (opening.end(), end) if named else None
+
+
+def _is_compared_below(page: Page, line: Line) -> bool:
+    """Tell whether an indented line under a score sets it against another image's."""
+    if line.gap or not page.text.startswith("  ", line.start):
+        return False
+    return _COMPARES.search(page.text, line.head, line.images[0].start) is not None
 
 
 def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:

@@ -291,8 +291,10 @@ _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 # Behind an image: its score, and what begins an explanation.
 _SCORED_ITEM = re.compile(
     r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
-    r"(?:[–—(,;.]|-[ ])[ ]*[^\W\d_]+[ ][^\W\d_]+"
+    r"(?:[–—(,;.]|-[ ])[ ]*"
 )
+_WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
+_GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
 _IN_VAIN = re.compile(
     r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
     r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
@@ -376,6 +378,14 @@ _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
     r"(?P<top>[0-9]{1,3})[ ]*[)\].!]*$",
+    re.IGNORECASE,
+)
+# "… Score: 8.", "… Therefore I give 7."
+_GIVEN_AT_THE_END = re.compile(
+    r"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|(?:so|hence|thus|therefore)[ ]*[:,]?"
+    r"(?:[ ]*(?:I|we)[ ](?:would[ ])?(?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?)?"
+    r"|(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?)"
+    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
 
@@ -555,8 +565,12 @@ class Prose:
         """Tell whether an item of a list under a factor names another in its explanation:
         "Image 2: 7 – realism suffers, too"."""
         item = _SCORED_ITEM.match(self.text, line.images[0].end, line.end)
-        headed = line.images[0].start <= line.head + 2
-        return headed and item is not None and item.end() < line.factors[0].start
+        factor = line.factors[0]
+        if item is None or line.images[0].start > line.head + 2 or factor.start < item.end():
+            return False
+
+        between = self.text[item.end() : factor.start]
+        return bool(_WORDS.search(between) or _GOES_ON_IN_WORDS.match(self.text, factor.end))
 
     def _heading_factors(self) -> list[str | None]:
         """Return for each line the factor that heads the list in which it stands."""
@@ -710,8 +724,12 @@ class Prose:
 
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
-        if bare and bare[-1] is line.factors[-1]:
-            yield from self._below(line, index, bare)
+        if not bare or bare[-1] is not line.factors[-1]:
+            return
+
+        # "S_acc: The realism suffers, … Score: 7."
+        opens = bare == line.factors and self._ending_score(line, bare[0]) is not None
+        yield from self._below(line, index, bare[0] if opens else bare[-1])
 
     def _part_says(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
@@ -1164,9 +1182,12 @@ class Prose:
     def _opens_an_entry(self, line: Line, factor: FactorName) -> bool:
         """Tell whether a factor is named to be scored, not in an explanation."""
         before = self.text[line.head : factor.start]
-        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+        if _IN_VAIN.match(self.text, factor.end, line.end):
             return True
-        return _IN_VAIN.match(self.text, factor.end, line.end) is not None
+        if before.strip() and not re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+            return False
+        # "Preservation suffers from the same problem." is no entry.
+        return _GOES_ON_IN_WORDS.match(self.text, factor.end, line.end) is None
 
     def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a part names a factor twice: another image may have begun unannounced."""
@@ -1200,13 +1221,14 @@ class Prose:
 
     # --- A number below the name it belongs to ---
 
-    def _below(self, line: Line, index: int, bare: Sequence[FactorName]) -> Iterator[Said]:
+    def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
-        last = bare[-1]
         opens = last.start <= line.head + 2 or bool(
             re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
         )
-        if len({factor.key for factor in line.factors}) > 1 or not opens:
+        several = len({factor.key for factor in line.factors}) > 1
+        ended = last is line.factors[0] and self._ending_score(line, last) is not None
+        if (several and not ended) or not opens:
             return
 
         lead = self.text[line.head : line.factors[0].start]
@@ -1273,14 +1295,10 @@ class Prose:
         return bool(self._numbers_below(line, index, last, scale))
 
     def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
-        ended = _AT_THE_END.search(self.text[name.end : line.end])
         found: list[Mark] = []
-        label = self.n > 1 and _LABEL_BEFORE.search(
-            self.text, name.end, name.end + ended.start("value") if ended else name.end
-        )
-        if ended is not None and not label and Fraction(ended["top"]) == scale.high:
-            start = name.end + ended.start("value")
-            found += self._last_number(start, name.end, line.end, scale)
+        ending = self._ending_score(line, name)
+        if ending is not None:
+            found += self._last_number(ending, name.end, line.end, scale)
 
         far = False
 
@@ -1302,6 +1320,21 @@ class Prose:
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _ending_score(self, line: Line, name: FactorName) -> int | None:
+        """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
+        rest = self.text[name.end : line.end]
+        given = _GIVEN_AT_THE_END.search(rest)
+        if given is not None:
+            return name.end + given.start("value")
+
+        ended = _AT_THE_END.search(rest)
+        if ended is None or Fraction(ended["top"]) != self._scale(name).high:
+            return None
+
+        place = name.end + ended.start("value")
+        labelled = self.n > 1 and _LABEL_BEFORE.search(self.text, name.end, place)
+        return None if labelled else place
 
     def _numbers_stand_above(self, index: int) -> bool:
         """Tell whether names and numbers take turns on lines, a number first: they are shifted."""
