@@ -106,10 +106,7 @@ _REPLACES = re.compile(
 
 
 def _is_replaced(earlier: _Pass, verdict: _Pass, text: str) -> bool:
-    """Tell whether a whole verdict gives way to a later one: in another form, or as words say."""
-    if earlier.layout != verdict.layout and earlier.layout != "json":
-        return True
-
+    """Tell whether words say that a whole verdict gives way to a later one."""
     end = max(each.mark.span[1] for each in earlier.cells.values())
     start = min(each.mark.span[0] for each in verdict.cells.values())
 
@@ -329,6 +326,7 @@ _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
+    \b(?:should|ought|must)[ ](?:to[ ])?(?:be|have[ ]been)[ ](?:\w+[ ])?(?:lower|higher)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
       |upgrad)\w*\b[^.\n]{0,60}\bby[ ](?:an?|one|two|three|half|[0-9.]+)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad

@@ -388,6 +388,7 @@ def _because(sentence: str) -> str:
 
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 
 
@@ -407,7 +408,10 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     for image in line.images:
         lead = lead.replace(page.text[image.start : image.end], "")
 
-    yield from (held for held in _BRACKET.findall(lead) if not _FILE_NAME.search(held))
+    # What stands in a bracket at the end explains the last score, but for a word or two.
+    tail = page.text[line.factors[-1].end : line.end]
+    brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
+    yield from (held for held in brackets if not _FILE_NAME.search(held))
     label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
     if label is not None:
         yield label[1]

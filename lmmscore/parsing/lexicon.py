@@ -50,7 +50,7 @@ WORDS = {
     "IT": "it they them which who whom whose it's they're there there's that's that",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
-        as_soon_as gone_back_over going_back_over looking_back back_to among across along also
+        as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across along also
         then thus therefore while where when what how why because since though although yet
         however again very well quite according accordingly regarding considering given_that
         together e g e.g. vs via up out off who's if_any where_in und oder für mit zu zum im et ou
@@ -177,7 +177,7 @@ WORDS = {
         exercise toy stand_in stand_ins standin* default* neutral autofill* auto_generated
         hallucinat* confabulat* improvis* extrapolat* estimat* approximat* assum* assumption*
         suppos* presum* expect expected expects expecting predict* lorem ipsum bogus synthetic
-        stub sketch test tests testing test_data format_demo for_show purely_for_show joke joking
+        stub sketch test tests testing test_data format_demo for_show purely_for_show plan plans planned planning joke joking
         joked kidding lied lying lie prank fun nonsense gibberish untrue counterexample memory
         blind blindly sight_unseen hope_for made_blind pure_guess beispiel* erfunden* fiktiv*
         platzhalter* hypothetisch* willkürlich* geschätzt* ausgedacht exemple* inventé* fictif*
@@ -191,7 +191,7 @@ WORDS = {
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously earlier
         old older prior former formerly unrevised uncalibrated first_pass first_impression
-        first_impressions gut rough roughly pass trial attempt run superseded outdated obsolete
+        first_impressions gut_feeling gut_feel from_the_gut rough roughly pass trial attempt run superseded outdated obsolete
         stale unfinished temporar* interim unverified unconfirmed pending scratch vorläufig*
         provisoire* provisori* 草稿 初步 暂定 暫定 so_far""",
     "WITHDRAW": """

@@ -81,7 +81,7 @@ _RUNS_ON = re.compile(
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
-      (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
+      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
           |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
           |profit|benefit|need|look|have|also|pass|fool))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
@@ -119,7 +119,7 @@ _EXPLAINS = re.compile(
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
-    | [ ]*[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
+    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
     """,
     re.VERBOSE,
 )
@@ -191,7 +191,7 @@ _HEDGED_BEFORE = re.compile(
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
         |would[ ]be
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
-      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]
+      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
     )[ ]*(?:an?[ ])?\Z
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -13,6 +13,7 @@ from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbe
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
     announces,
+    commands,
     gives,
     grounds,
     is_final,
@@ -323,6 +324,11 @@ _GIVEN_BELOW = re.compile(
 # "With S_acc = 10 … the overall score would be 10."
 _RESULTS_IN = re.compile(
     r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
+)
+_REACHES = re.compile(
+    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
+    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
+    re.IGNORECASE,
 )
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
@@ -728,7 +734,9 @@ class Prose:
             return
 
         # "S_acc: The realism suffers, … Score: 7."
-        opens = bare == line.factors and self._ending_score(line, bare[0]) is not None
+        others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
+        opens = bare == line.factors and not others
+        opens = opens and self._ending_score(line, bare[0]) is not None
         yield from self._below(line, index, bare[0] if opens else bare[-1])
 
     def _part_says(
@@ -966,8 +974,12 @@ class Prose:
         if asked or _CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
 
-        if _RESULTS_IN.match(tail):
+        if _RESULTS_IN.match(tail) or (words.endswith("with") and _REACHES.match(tail)):
             return Kind.HYPOTHESIS, ""
+
+        if commands(sentence):
+            # "Add 1 to S_acc, 2 to S_pre"
+            return Kind.DIFFERENCE, ""
 
         if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN, ""
@@ -1227,7 +1239,7 @@ class Prose:
             re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
         )
         several = len({factor.key for factor in line.factors}) > 1
-        ended = last is line.factors[0] and self._ending_score(line, last) is not None
+        ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:
             return
 

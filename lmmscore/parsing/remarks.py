@@ -61,6 +61,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:\w+[ ]?){0,2})?$
       | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score
       |receive)
+      | (?<!\bI[ ])\b(?:would|could|might)[ ](?:have|be|get|score|receive|earn|deserve)$
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
       | \botherwise[ ,:]*$
       | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
@@ -275,7 +276,7 @@ _UNSEEN = rule(
     "(PICTURE|FILE|THING) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
     " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
     # "the pictures are missing", "a corrupt file"
-    "(PICTURE|FILE) (NUMBER|LINK)* (BE|HAVE|SEE|TOWARD)* BROKEN",
+    "(PICTURE|FILE) (NUMBER|LINK|ANNOUNCE)* (BE|HAVE|SEE|TOWARD)* BROKEN",
     "BROKEN (FILE|PICTURE ARRIVE)",
     # "since it did not load", "did not load", "nothing was attached"
     "^ (HAVE|BE|MIGHT)* NOT (BE|HAVE)* (ARRIVE|SEE) (COMMA|$)",

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import is_doubtful, is_no_verdict, makes_up, sees_nothing
+from lmmscore.parsing.remarks import is_doubtful, is_no_verdict, makes_up, sees_nothing, unsettles
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
@@ -556,7 +556,7 @@ class _TableReader:
             if short and is_no_verdict(cell.text):
                 return True
 
-            if _says_it_is_none(cell.text):
+            if _says_it_is_none(cell.text) or (len(cell.text.split()) < 4 and unsettles(cell.text)):
                 return True
 
         return False
