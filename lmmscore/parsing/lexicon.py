@@ -50,9 +50,9 @@ WORDS = {
     "IT": "it they them which who whom whose it's they're there there's that's that",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
-        as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across along also
-        then thus therefore while where when what how why because since though although yet
-        however again very well quite according accordingly regarding considering given_that
+        as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
+        along also then thus therefore while where when what how why because since though although
+        yet however again very well quite according accordingly regarding considering given_that
         together e g e.g. vs via up out off who's if_any where_in und oder für mit zu zum im et ou
         avec de du y para con em di del della dans 的 和 と の が after like x q
         as_far_as_possible like_this context pour les still in_case_of_doubt throughout は delle
@@ -177,34 +177,37 @@ WORDS = {
         exercise toy stand_in stand_ins standin* default* neutral autofill* auto_generated
         hallucinat* confabulat* improvis* extrapolat* estimat* approximat* assum* assumption*
         suppos* presum* expect expected expects expecting predict* lorem ipsum bogus synthetic
-        stub sketch test tests testing test_data format_demo for_show purely_for_show plan plans planned planning joke joking
-        joked kidding lied lying lie prank fun nonsense gibberish untrue counterexample memory
-        blind blindly sight_unseen hope_for made_blind pure_guess beispiel* erfunden* fiktiv*
-        platzhalter* hypothetisch* willkürlich* geschätzt* ausgedacht exemple* inventé* fictif*
-        imaginaire* aléatoire* hypothéti* défaut ejemplo* inventad* ficticio* ficticia*
-        ilustrativ* hipotétic* aleatori* relleno exemplo* fictíci* esempio esempi inventat*
-        fittizi* ipotetic* voorbeeld* verzonnen przykład* zmyślon* örnek* пример* вымышл* выдум*
-        придум* гипотетич* случайн* условн* 示例 样例 举例 例子 假设 虚构 随机 随便 占位 编造 编的
-        瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定 適当 예시 가상 임의
-        예를 layout syntax copied copy copying repeated repeat repeats pasted sample chance coin
-        dice lottery lot""",
+        stub sketch test tests testing test_data format_demo for_show purely_for_show plan plans
+        planned planning witz scherz spaß spass gewürfelt würfel* zufall* blague* plaisanterie
+        hasard dés broma* azar dados scherzo piada grap żart шутк* 玩笑 骰子 冗談 サイコロ 농담
+        주사위 joke joking joked kidding lied lying lie prank fun nonsense gibberish untrue
+        counterexample memory blind blindly sight_unseen hope_for made_blind pure_guess beispiel*
+        erfunden* fiktiv* platzhalter* hypothetisch* willkürlich* geschätzt* ausgedacht exemple*
+        inventé* fictif* imaginaire* aléatoire* hypothéti* défaut ejemplo* inventad* ficticio*
+        ficticia* ilustrativ* hipotétic* aleatori* relleno exemplo* fictíci* esempio esempi
+        inventat* fittizi* ipotetic* voorbeeld* verzonnen przykład* zmyślon* örnek* пример*
+        вымышл* выдум* придум* гипотетич* случайн* условн* 示例 样例 举例 例子 假设 虚构 随机 随便
+        占位 编造 编的 瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定 適当
+        예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats pasted
+        sample chance coin dice lottery lot""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously earlier
         old older prior former formerly unrevised uncalibrated first_pass first_impression
-        first_impressions gut_feeling gut_feel from_the_gut rough roughly pass trial attempt run superseded outdated obsolete
-        stale unfinished temporar* interim unverified unconfirmed pending scratch vorläufig*
-        provisoire* provisori* 草稿 初步 暂定 暫定 so_far""",
+        first_impressions gut_feeling gut_feel from_the_gut rough roughly pass trial attempt run
+        superseded outdated obsolete stale unfinished temporar* interim unverified unconfirmed
+        pending scratch vorläufig* provisoire* provisori* 草稿 初步 暂定 暫定 so_far stab refine*""",
     "WITHDRAW": """
         ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew revoke*
         cancel* void voided invalid* null moot delete deleted scrap strike redo redone restart
         start_over start_again take_back take_it_back take_that_back take_this_back take_them_back
         take_these_back take_all_of_that_back back resend re_send oops ouch whoops sorry
         すみません apolog* wait hold_on hmm nevermind never_mind my_bad worthless meaningless
-        unreliable untrustworthy useless trust trusted rely quote seriously grain_of_salt salt
-        caution don't_use skip skipped omit annul* overrid* overwrit* scratch_that strike_that
-        anul* anular* nothing_counts counts_for_nothing ignorieren ignoriere ignoriert ignorez
-        ignorer ignorar ignorare ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn*
-        忽略 无视 作废 撤回 无效 無視 無効 무시 무효 игнор* учитыва* недейств*""",
+        unreliable untrustworthy useless trust trusted rely quote seriously ernst serio sérieux
+        当真 grain_of_salt salt caution don't_use skip skipped omit annul* overrid* overwrit*
+        scratch_that strike_that anul* anular* nothing_counts counts_for_nothing ignorieren
+        ignoriere ignoriert ignorez ignorer ignorar ignorare ignorate negeer vergiss zurück
+        zurücknehmen ungültig* nevažn* 忽略 无视 作废 撤回 无效 無視 無効 무시 무효 игнор*
+        учитыва* недейств*""",
     "ALTER": """
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped double
         doubled halve* halved shift* multipl* divid* subtract* deduct* transpos* mislabel*
@@ -214,7 +217,7 @@ WORDS = {
         instead otherwise regardless becomes denote* stands_for stand_for refers refer refers_to
         belongs belong opposite twisted vertausch* verwechsel* intercambi* échang* scambi*
         取り違え 互换 调换 弄反 搞混 对调 入れ替 逆に 바뀌 numbered counted called renamed
-        change_places changed_places have_to_change meant""",
+        change_places changed_places have_to_change meant korrektur* corrección* correzione""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
@@ -245,7 +248,8 @@ WORDS = {
         其他 他の 別の else someone_else""",
     "WRONG": """
         wrong wrongly incorrect incorrectly mistake mistakes mistaken mistakenly accidentally
-        error accident inadvertently typo slip""",
+        error accident inadvertently typo slip falsch falsche falschen faux fausse equivocad*
+        sbagliat*""",
     "REAL": "real actual actually true genuine really truly in_fact",
     "HEDGE": """
         uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident certain
@@ -276,12 +280,12 @@ WORDS = {
         what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
         hello hi hey greetings hallo bonjour salut hola ciao olá merhaba привет 你好 您好 好的 好
-        こんにちは 안녕하세요 wow goodbye bye take_care all_done have_a_nice_day
-        have_a_great_day let's_dive_in let's_begin let's_start let's_get_started dive welcome
-        please kindly certainly absolutely gladly of_course course sure_thing ok okay alright
-        all_right understood yes got_it ready done end_of end concludes that_is_all that's_all
-        that's_it that_concludes this_concludes cheers in_summary to_summarise to_summarize
-        all_in_all""",
+        こんにちは 안녕하세요 wow goodbye bye take_care all_done have_a_nice_day have_a_great_day
+        let's_dive_in let's_begin let's_start let's_get_started dive welcome please kindly
+        certainly absolutely gladly of_course course sure_thing ok okay alright all_right
+        understood yes got_it ready done end_of end concludes that_is_all that's_all that's_it
+        that_concludes this_concludes cheers in_summary to_summarise to_summarize all_in_all bitte
+        por_favor danke_für""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to i_can happy glad thank* hope hopefully looking_forward

@@ -371,6 +371,7 @@ _UNDONE = rule(
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
+    "(THIS|IT|SELF|THE) (BE|HAVE|SEE|JUDGE)* THE? WRONG PICTURE",
     # "swap the rows", "the labels are mixed up", "subtract 1 from every score"
     "ALTER .* (SCORE|LAYOUT|THIS|IT$)",
     "(SCORE|LAYOUT|THIS) .* ALTER",
@@ -557,7 +558,7 @@ def is_harmless(sentence: str) -> bool:
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
         return True
 
-    if _OF_A_THING.match(sentence) and not (_REFERRING.intersection(row) or _is_unseen(sentence)):
+    if _is_of_something_else(sentence, row):
         return True
 
     if (_ALARM - _QUANTITY).intersection(row):
@@ -578,13 +579,26 @@ def is_harmless(sentence: str) -> bool:
     return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
 
 
-# "The bridge lost one arch." speaks neither of the scores nor of whoever gave them.
-_OF_A_THING = re.compile(
-    r"\W*(?:(?:but|and|however|still|also|while|here),?[ ])?(?:the|its|there[ ](?:is|are|was))[ ]"
-    r"[^\W\d_]+[ ][^\W\d_]+",
-    re.IGNORECASE,
+def _is_of_something_else(sentence: str, row: str) -> bool:
+    """Tell whether a whole sentence speaks neither of scores nor of who gave them: "The bridge lost
+    one arch", in whatever language."""
+    if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
+        return False
+    return not (_REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _is_unseen(sentence))
+
+
+_SHORTEST_SENTENCE = 4
+_WHOLE = re.compile(r"[.!。！][\"'”’)]*\s*$")
+_REFERRING = any_of(
+    *("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "SCALE", "IF", "HEDGE", "MIGHT", "UNREAL", "DRAFT"),
+    *("WITHDRAW", "ALTER", "RATER", "MODEL", "FILE", "BOUND", "TIME", "MEANS"),
 )
-_REFERRING = _ALARM | any_of("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "IF", "HEDGE", "MIGHT")
+# "Taken from …", "straight out of …", "they are from …": whose the scores are.
+_TAKEN_FROM = rule(
+    "^ (JUDGE|ARRIVE|FROM|UNKNOWN FROM|THE? UNKNOWN? FROM|IT (BE|HAVE|ARRIVE)* FROM)",
+    # "please do not use"
+    ".* COURTESY .* NOT",
+)
 _NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
 _FEW = 2
 
