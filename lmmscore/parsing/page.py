@@ -737,7 +737,7 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
 
 
 _UP_TO_A_SCORE = re.compile(
-    r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:(?:an?|the|its)[ ]|的|の)?"
+    r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?(?:\.(?=\w)|[ ,]*(?:(?:an?|the|its)[ ]|的|の)?)"
 )
 
 

@@ -343,7 +343,8 @@ _NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", 
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 _NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
-    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z",
+    re.IGNORECASE,
 )
 # "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
 _OTHER_VERB = re.compile(
@@ -929,7 +930,7 @@ class Prose:
 
         above = self.page.lines[index - 1]
         last = above.factors[-1] if above.factors else None
-        if last is None or last.end < above.end - 2:
+        if last is None or last.end < above.end - 2 or self._is_denied_before(above, last):
             return False
 
         return (

@@ -264,7 +264,8 @@ class Contents:
             if not above.verdict:
                 continue
 
-            for entry in entries_of(table, above.position, self.names):
+            factor = _heading_factor(self.page, line)
+            for entry in entries_of(table, above.position, self.names, factor):
                 span = self.page.span(*entry.mark.span)
                 mark = Mark(entry.mark.value, span, entry.mark.kind, entry.mark.says)
                 yield Said(
@@ -275,6 +276,15 @@ class Contents:
                     table.start + 2_000_000,
                     above.caption,
                 )
+
+
+def _heading_factor(page: Page, line: Line | None) -> str | None:
+    """Return the factor that a line names, where it does nothing else."""
+    if line is None or len(line.factors) != 1 or line.images:
+        return None
+    factor = line.factors[0]
+    rest = page.text[line.head : factor.start] + page.text[factor.end : line.end]
+    return None if re.search(r"\w", rest) else factor.key
 
 
 _OF_NUMBERS = frozenset(

@@ -25,6 +25,7 @@ _IMAGE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
+_FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
 _RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place|standing)\b", re.IGNORECASE)
 _SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 _EXACTLY_SCORES = re.compile(
@@ -89,7 +90,11 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 
     `written` says where a place of the text was in the reply, in which columns were aligned.
     """
-    found = [table for table in barred_tables(text) if _is_grid(table, names)]
+    found = [
+        table
+        for table in barred_tables(text)
+        if _is_grid(table, names) or _is_of_one_factor(table.rows[0])
+    ]
     taken = [(table.start, table.end) for table in found]
     found += _spaced(text, names, taken, written)
     return sorted(found, key=lambda table: table.start)
@@ -115,6 +120,13 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         labels += row[:2]
 
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
+
+
+def _is_of_one_factor(head: Row) -> bool:
+    """Tell whether a heading is that of images and their scores, on a factor named above."""
+    first, *others = (cell.text for cell in head)
+    named = _IMAGE_COLUMN.fullmatch(first) or _NUMBER_COLUMN.fullmatch(first)
+    return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
 
 
 def _numbered_at_random(row: Row) -> bool:
@@ -289,6 +301,9 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
     if len(head) < 3:
         return False
 
+    if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
+        return True
+
     images = 0
     for cell in head[1:]:
         if names.image_named(cell.text) is not None:
@@ -411,9 +426,12 @@ def _pieces(line: str, separator: str) -> list[str]:
     return re.findall(rf'(?:^|(?<={separator}))(?:[ ]*"[^"]*"[ ]*|[^{separator}]*)', line)
 
 
-def entries_of(table: ReplyTable, above: int | None, names: Names) -> list[Entry]:
-    """Return what a table says, by what its heading and its first columns name."""
-    return _without_repetition(_TableReader(table, above, names).entries())
+def entries_of(
+    table: ReplyTable, above: int | None, names: Names, factor: str | None = None
+) -> list[Entry]:
+    """Return what a table says, by what its heading and its first columns name, and the image and
+    the factor above it."""
+    return _without_repetition(_TableReader(table, above, names, factor).entries())
 
 
 def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
@@ -436,7 +454,9 @@ def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
 class _TableReader:
     """Reads one table."""
 
-    def __init__(self, table: ReplyTable, above: int | None, names: Names) -> None:
+    def __init__(
+        self, table: ReplyTable, above: int | None, names: Names, factor: str | None
+    ) -> None:
         self.names = names
         self.n = names.n
         self.rows = table.rows
@@ -446,6 +466,8 @@ class _TableReader:
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
+        self.factor = factor
+        """The factor that heads the whole table."""
 
     def _is_labelled_within(self) -> bool:
         """Tell whether images are named in a later column: then the first may hold anything."""
@@ -469,6 +491,9 @@ class _TableReader:
         first = [self._factor_in(row[0]) for row in self.rows]
         if any(columns[1:]) or self._is_one_row_a_factor(columns, first):
             return self._images_as_rows(columns)
+
+        if not any(first) and self.factor is not None and _is_of_one_factor(self.head):
+            return self._of_one_factor(self.factor)
 
         if not any(first):
             return self._a_line_a_score()
@@ -642,6 +667,18 @@ class _TableReader:
             cell = _score_cell(row, column, 1)
             if cell is not None:
                 found += self._entry(self.above, key, cell)
+
+        return found
+
+    def _of_one_factor(self, key: str) -> list[Entry]:
+        """Read `| Image 1 | 6 |` under a factor."""
+        column = _score_column(self.head, self.body, 1)
+        images = self._images_of_rows(self.body, [None] * len(self.head)) or []
+        found: list[Entry] = []
+        for row, named in zip(self.body, images, strict=False):
+            cell = _score_cell(row, column, 1)
+            if cell is not None and len(named) == 1:
+                found += self._entry(next(iter(named)), key, cell)
 
         return found
 

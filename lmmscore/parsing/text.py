@@ -221,7 +221,8 @@ class _Writer:
         self._add(piece, origin, fixed=False)
 
     def replaced(self, piece: str, origin: int) -> None:
-        if piece:
+        # Tags that end a line one after the other end one line.
+        if piece and not (piece == "\n" and self.pieces and self.pieces[-1].endswith("\n")):
             self._add(piece, origin, fixed=True)
 
     def _add(self, piece: str, origin: int, *, fixed: bool) -> None:
