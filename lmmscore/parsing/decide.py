@@ -326,6 +326,7 @@ _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
+    \b(?:an?|one|two|half[ ]an?|[0-9])[ ](?:more|extra|further)[ ]points?\b |
     \b(?:should|ought|must)[ ](?:to[ ])?(?:be|have[ ]been)[ ](?:\w+[ ])?(?:lower|higher)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
       |upgrad)\w*\b[^.\n]{0,60}\bby[ ](?:an?|one|two|three|half|[0-9.]+)\b |

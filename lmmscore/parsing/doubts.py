@@ -33,6 +33,7 @@ from lmmscore.parsing.remarks import (
     is_alarming,
     is_doubtful,
     is_final,
+    is_foreign,
     is_harmless,
     is_innocent,
     is_neutral,
@@ -195,6 +196,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     if sentence.place is _Place.BEHIND:
         return _doubted_behind(page, sentence)
 
+    if sentence.place is _Place.AHEAD and asks(sentence.text):
+        return _EVERY
+
     alone = _meant(page, sentence)
     if _says_they_are_none(sentence):
         return alone or _EVERY
@@ -306,7 +310,9 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     moved = reorders(text) and (len(sentence.positions) > 1 or bool(sentence.factors))
-    if not (moved or is_alarming(text) or takes_back(text)):
+    # In another language, what is said of an image's scores may take them back.
+    strange = speaks_of_scores(text) and is_foreign(text)
+    if not (moved or strange or is_alarming(text) or takes_back(text)):
         return set()
 
     return _named_alone(page, sentence) or _EVERY
@@ -338,7 +344,9 @@ _CORRECTED = re.compile(
     r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
 )
 # What is said of pictures in the plural is said of more than the one it stands under.
-_FROM_NOW_ON = re.compile(r"\b(?:images|pictures|photos|files|the[ ]rest)\b", re.IGNORECASE)
+_FROM_NOW_ON = re.compile(
+    r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those)\b", re.IGNORECASE
+)
 _ONE_PICTURE = re.compile(
     r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file|one)\b(?!s)"
     r"|\bit\b",
@@ -577,7 +585,7 @@ _ALIAS = re.compile(
     r"""
     \b(?:[A-H]|image[ ][0-9]+)[ ](?:denotes?|stands[ ]for|refers[ ]to|means)[ ]
     | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
-    | \bwhat[ ]I[ ](?:call|label|refer[ ]to)\b
+    | \bwhat[ ]I[ ](?:call|label|refer[ ]to)\b|\bcount(?:ing|ed)?[ ]from[ ](?:zero|0)\b
     | \bis[ ]your[ ](?:first|second|third|fourth|fifth|last|other|[0-9])
     """,
     re.VERBOSE | re.IGNORECASE,

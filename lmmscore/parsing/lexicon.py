@@ -189,7 +189,7 @@ WORDS = {
         вымышл* выдум* придум* гипотетич* случайн* условн* 示例 样例 举例 例子 假设 虚构 随机 随便
         占位 编造 编的 瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定 適当
         예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats pasted
-        sample chance coin dice lottery lot""",
+        sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark wild_guess""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously earlier
         old older prior former formerly unrevised uncalibrated first_pass first_impression
@@ -228,7 +228,7 @@ WORDS = {
         gain gains loss losses improvement improvements frequency occurrences cents dollars years
         variance deviation distance people_who annotators_per page pages chapter gewicht* rang
         platz 排名 权重 重み 票 percent percentage stars star likert normalised normalized tenths
-        hundredths per_cent""",
+        hundredths per_cent issues defects mistakes_found found_issues""",
     "TOTAL": "sum sums total totals subtotal average averages mean means_of median aggregate",
     "RATER": """
         annotator* rater raters reviewer* assessor* evaluator* juror* critic critics colleague*
@@ -236,7 +236,8 @@ WORDS = {
         person_who model organiser* organizer* author authors paper papers literature publication
         dataset leaderboard oracle teacher committee someone somebody anybody he she teammate*
         audience customer* client clients students student jury predecessor friend boss 评审 评委
-        他人 别人 另一位 評者 他の人 다른 told said says say heard hearsay rumour rumor rumours""",
+        他人 别人 另一位 評者 他の人 다른 told said says say heard hearsay rumour rumor rumours
+        paper_reports""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
+from lmmscore.parsing.remarks import unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale
 
@@ -90,6 +91,8 @@ _RUNS_ON = re.compile(
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
         |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
         |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
+        |without[ ](?:the|its|this|that)\b
+        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
         |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
           |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
@@ -98,7 +101,7 @@ _RUNS_ON = re.compile(
           |is[ ]better))?[ ]*(?=[)\]]|$)
         |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
         |out[ ]of[ ](?!10\b)[0-9]
-        |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3})-point\b
+        |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
@@ -151,7 +154,7 @@ _NOT_COUNTED = frozenset(
     could should due rather given though although so thus hence by per vs than again too
     maybe perhaps later here there marks stars point points pts only not considering despite
     at best instead where which that this the a an it i my would final revised corrected be
-    being has had seems might may""".split()
+    being has had seems might may depending according looks means""".split()
 )
 _COUNTED = re.compile(
     r"""
@@ -178,7 +181,7 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
       |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as))*
+        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
     )[ ]*[:=(#]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -344,6 +347,8 @@ def entry_fault(
 
     if number.value == scale.high and _DEDUCTED.search(text, place, end):
         return "points are taken off it"
+    if explains is not None and _unsettled_bracket(text, place, end):
+        return "what stands in brackets behind it unsettles it"
 
     if explains is None:
         words = " ".join(text[place : min(end, place + 30)].split())
@@ -355,6 +360,15 @@ def entry_fault(
         return f"it is given two numbers, {_shown(number.value)} and {shown}"
 
     return ""
+
+
+_IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
+
+
+def _unsettled_bracket(text: str, place: int, end: int) -> bool:
+    """Tell whether a few words in brackets say that a number is no verdict: "(blind guess)"."""
+    bracket = _IN_A_BRACKET.match(text, place, end)
+    return bracket is not None and unsettles(bracket["words"])
 
 
 _DEDUCTED = re.compile(

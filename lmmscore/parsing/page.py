@@ -512,6 +512,10 @@ def _opening(
         inside = _bracket_of_entries(page, line, image)
         stop = _STOP.match(page.text, image.end, line.end)
         place = stop.end() if stop else image.end
+        if any(image.end <= factor.start < place for factor in line.factors):
+            # "Image 1 score: 8", where that is what is scored.
+            place = image.end
+
         if inside is not None:
             return inside[0], _checked(image.positions, page.n)
         if has_scores and page.n > 1 and _hides_a_list(page, line, image):
@@ -773,10 +777,10 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     if factor_heads and not marked:
         return
 
-    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
-    if kind is None and colon:
-        kind = kind_of(words.rstrip(" :").rpartition(". ")[2])
+    if colon:
+        words = words.rstrip(" :").rpartition(". ")[2] + ":"
 
+    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
     if kind is Kind.SOURCE and not line.images and short:
         marked = True
 

@@ -18,6 +18,7 @@ from lmmscore.parsing.remarks import (
     grounds,
     is_final,
     is_neutral,
+    is_no_verdict,
     kind_of,
     makes_up,
     opens_plainly,
@@ -316,7 +317,7 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _GIVEN_BELOW = re.compile(
-    r"[(\[]?(?:or|correction|update[d]?|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
     r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
@@ -640,7 +641,8 @@ class Prose:
             if not any(map(str.isalpha, lead)):
                 keys |= {pair.name.key for pair in found if pair.name.position is None}
 
-        return len(keys) == len(self.names.factors) > 1
+        # All but one: that one may be missing.
+        return len(keys) >= max(2, len(self.names.factors) - 1)
 
     def said(self) -> Iterator[Said]:
         """Yield everything that is said of an image on a factor, verdicts only."""
@@ -721,10 +723,18 @@ class Prose:
             self._sections.setdefault(line.section, _Section()).close(index - 1)
             return
 
+        refused = 0
+        """Where the sentence ends that makes the scores of an image no verdict."""
         for part in line.parts:
             inside = _pairs_inside(found, part)
-            if inside:
-                yield from self._part_says(line, part, inside, index)
+            if not inside or part.start < refused:
+                continue
+
+            before = len(self.drafts)
+            yield from self._part_says(line, part, inside, index)
+            if len(self.drafts) > before:
+                stop = _SENTENCE_STOP.search(self.text, inside[-1].end, line.end)
+                refused = stop.start() if stop else line.end
 
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
@@ -796,6 +806,11 @@ class Prose:
         for number, pair in enumerate(found):
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
+                continue
+
+            between = self.text[since : pair.start]
+            if number and _LABEL_ENDS.search(between) and is_no_verdict(between):
+                # "S_real: 6 (source: S_qua: 9)"
                 continue
 
             if self._is_labelled_otherwise(line, pair, positions):

@@ -55,7 +55,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |random[ ](?:scores?|numbers?|values?))\b
       | \b(?:an?|the)[ ](?:ideal|perfect|flawless|better|good|bad|poor|successful|typical|average
           |failed|best[ ]possible|worst[ ]possible)[ ]
-          (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks)\b
+          (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks
+          |(?:one[ ])?expects?)\b
       | ^(?:ideal|perfect|flawless|best[ ]possible|best[ -]case|worst[ -]case|target|desired
       |expected)
           (?:[ ](?:\w+[ ]?){0,2})?$
@@ -78,6 +79,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
             |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
+      | \b(?:will|shall|would|should|must|please)\b.*\b(?:format|structure|schema|template)$
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
@@ -109,7 +111,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"""
         \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
       | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
-      | \bcoefficients?\b|\bGewicht\w*|\bpesos?\b|权重|重み
+      | \bcoefficients?\b|\bGewicht\w*|\bpes[oi]s?\b|\bpoids\b|\bwagi\b|\bвеса\b|权重|重み
         """,
     ),
     (
@@ -160,7 +162,7 @@ _OF_SCORES = re.compile(
     r"""
     \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|decisions?|grades?|results?|marks?
       |breakdown
-      |sub-?scores?|Bewertung\w*|Noten?|Punkte|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
+      |sub-?scores?|Bewertung\w*|Noten?|Punkte|oceny|voti|cijfers|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
     | 评分|得分|打分|分数|採点|評価|スコア|점수|평가
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -271,12 +273,12 @@ _UNSEEN = rule(
     # "no pictures were attached", "without images", "in the absence of the pictures"
     "NOT (LINK|THE|THIS|YOU|REAL|NUMBER|SOURCE|THING|ARRIVE|SEE|TOWARD)* (PICTURE|FILE)"
     " ((BE|HAVE|HAD|MIGHT|WILL)* (ARRIVE|SEE) (?!THE|GRADE|GOOD|NUMBER)"
-    "|TOWARD (SEE|JUDGE)|COMMA|COLON|$)",
+    "|TOWARD (SEE|JUDGE)|LINK (THIS|YOU|THE|SELF)+ (TIME|FILE)|COMMA|COLON|$)",
     # "the images did not load", "Image 2 was never shown to me"
     "(PICTURE|FILE|THING) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
     " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
     # "the pictures are missing", "a corrupt file"
-    "(PICTURE|FILE) (NUMBER|LINK|ANNOUNCE)* (BE|HAVE|SEE|TOWARD)* BROKEN",
+    "(?<!CONTENT LINK) (PICTURE|FILE) (NUMBER|LINK|ANNOUNCE)* (BE|HAVE|SEE|TOWARD)* BROKEN",
     "BROKEN (FILE|PICTURE ARRIVE)",
     # "since it did not load", "did not load", "nothing was attached"
     "^ (HAVE|BE|MIGHT)* NOT (BE|HAVE)* (ARRIVE|SEE) (COMMA|$)",
@@ -584,6 +586,13 @@ def _is_of_something_else(sentence: str, row: str) -> bool:
     one arch", in whatever language."""
     if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
         return False
+
+    # In a language of which hardly a word is known, anything may be said.
+    words = [word for word in _WORD.findall(sentence.lower()) if len(word) > 1]
+    strange = sum(row_of(word) == _NOBODY_KNOWS for word in words)
+    if is_foreign(sentence) and 4 * strange > 3 * len(words):
+        return False
+
     return not (_REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _is_unseen(sentence))
 
 
@@ -626,7 +635,8 @@ def unsettles(aside: str) -> bool:
     row = row_of(aside)
     if shows(row) or _FINAL_WORD.intersection(row):
         return sees_nothing(aside)
-    return bool(_NO_VERDICT.intersection(row)) or sees_nothing(aside)
+    mistaken = _SELF.intersection(row) and _WRONG.intersection(row)
+    return bool(_NO_VERDICT.intersection(row) or mistaken) or sees_nothing(aside)
 
 
 _NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import is_doubtful, is_no_verdict, makes_up, sees_nothing, unsettles
+from lmmscore.parsing.remarks import is_no_verdict, is_plain, makes_up, sees_nothing, unsettles
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
@@ -299,7 +299,8 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
             return factors[0] is None or not head[0].text
 
     if len(head) < 3:
-        return False
+        by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
+        return bool(by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1)
 
     if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
         return True
@@ -556,8 +557,9 @@ class _TableReader:
         alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
-            if len(row) > len(self.head):
-                # A bar too many: which column a number stands in is anybody's guess.
+            if len(row) > len(self.head) or (len(row) < len(self.head) and row is not body[-1]):
+                # A bar too many or too few: which column a number stands in is anybody's guess.
+                # The last row may have been cut off.
                 continue
 
             if len(named) > 1:
@@ -757,9 +759,12 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return _column_called_score(head, first)
 
     headings = {i: head[i].text if i < len(head) else "" for i in numeric}
-    scores = {i: heading for i, heading in headings.items() if _may_head_scores(heading)}
     if len(numeric) == 1:
-        return next(iter(scores), None)
+        return numeric[0] if _may_head_scores(headings[numeric[0]]) else None
+
+    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
+    if len(scores) == 1 and all(map(_may_head_scores, scores.values())):
+        return next(iter(scores))
 
     clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
     if not clear:
@@ -770,7 +775,8 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
 
 def _may_head_scores(heading: str) -> bool:
     """Tell whether a column of that name may hold this judge's scores: not "Last year"."""
-    return not is_no_verdict(heading) and not is_doubtful(_IN_BRACKETS.sub("", heading))
+    bare = _IN_BRACKETS.sub("", heading)
+    return not is_no_verdict(heading) and (not bare.strip() or is_plain(bare))
 
 
 def _is_number(row: Row, column: int) -> bool:
