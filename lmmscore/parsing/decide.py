@@ -350,9 +350,8 @@ _COUNTED = re.compile(
 )
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
-    r"|here"
-    r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
+    r"[ ]*(?:[.,;:!?)\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because"
+    r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )
 

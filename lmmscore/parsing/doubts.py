@@ -161,8 +161,9 @@ def voids(
 
 _MISSING = re.compile(
     r"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:n/?a|none|unclear|no[ ]score"
-    r"|not[ ](?:applicable|scored|judged|rated|given|available|assessed)|(?:I[ ])?cannot[ ](?:be[ ])?"
-    r"(?:judged?|scored?|rated?|determined?|assess(?:ed)?)(?:[ ]this)?(?:[ ]from[ ][\w ]{3,20})?)\W*",
+    r"|not[ ](?:applicable|scored|judged|rated|given|available|assessed)"
+    r"|(?:I[ ])?cannot[ ](?:be[ ])?(?:judged?|scored?|rated?|determined?|assess(?:ed)?)"
+    r"(?:[ ]this)?(?:[ ]from[ ][\w ]{3,20})?)\W*",
     re.IGNORECASE,
 )
 _EVERY = {0}
@@ -359,15 +360,13 @@ def _of_one(page: Page, sentence: _Sentence) -> set[int]:
     if page.n < 2 or len(sentence.images) > 1 or lists_several(sentence.text):
         return set()
 
-    if sentence.images:
-        positions = sentence.images[0]
-    elif _FROM_NOW_ON.search(sentence.text):
+    behind = sentence.place is _Place.BEHIND
+    several = _FROM_NOW_ON.search(sentence.text) is not None
+    unclear = several or (behind and not _ONE_PICTURE.search(sentence.text))
+    if not sentence.images and unclear:
         return set()
-    elif sentence.place is _Place.BEHIND and not _ONE_PICTURE.search(sentence.text):
-        return set()
-    else:
-        positions = sentence.line.positions or ()
 
+    positions = sentence.images[0] if sentence.images else sentence.line.positions or ()
     return set(positions) if len(positions) == 1 and positions[0] != UNKNOWN else set()
 
 

@@ -568,16 +568,22 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
 
                 yield replace(claim, mark=mark)
-        elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
-            final and isinstance(inner, Tree) and not is_final(_spaced(key))
-        ):
-            continue
-        elif normal(key) in _REASON_KEYS and not _holds_a_number(inner):
+        elif _is_something_else(key, inner, final=final):
             continue
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
+
+
+def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
+    """Tell whether what stands under a key is no verdict; `final` says that a final one stands
+    beside it."""
+    if is_no_verdict(key) and not _is_ranked_list(key, node):
+        return True
+    if final and isinstance(node, Tree) and not is_final(_spaced(key)):
+        return True
+    return normal(key) in _REASON_KEYS and not _holds_a_number(node)
 
 
 def _holds_a_number(node: Node) -> bool:

@@ -184,7 +184,7 @@ def flag_in(line: str) -> Note | None:
 
 
 def attributes(text: str) -> Iterator[Note]:
-    """Yield the attributes of XML tags, and comments: `<scores rater="human">`, `<!-- dummy -->`."""
+    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`."""
     for comment in _COMMENT.findall(text):
         yield Note(None, "comment", comment.strip())
 

@@ -46,7 +46,8 @@ _IN_WORDS = {
 _CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
 _WORD = re.compile(
     rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b(?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
+    (?P<word>{"|".join(_IN_WORDS)})\b
+      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
     (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|\([0-9]))
   | (?P<chinese>[零一二三四五六七八九十])分
     """,
@@ -82,10 +83,12 @@ _RUNS_ON = re.compile(
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
-      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
+      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
+        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
           |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
-          |profit|benefit|need|look|have|also|pass|fool))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+          |profit|benefit|need|look|have|also|pass|fool))
+        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
@@ -101,7 +104,8 @@ _RUNS_ON = re.compile(
           |is[ ]better))?[ ]*(?=[)\]]|$)
         |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
         |out[ ]of[ ](?!10\b)[0-9]
-        |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
+        |(?:on|in)[ ](?:an?|the)[ ]
+          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
@@ -294,7 +298,8 @@ def is_hedged(text: str, start: int, place: int) -> bool:
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
-    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
+    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a"
+    r"|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )
@@ -573,8 +578,8 @@ _JOINT = re.compile(
     (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
-      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
-      |rating|sub-?score
+      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
+      |score|rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:为|是|は)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great

@@ -94,6 +94,7 @@ _LABEL_TAIL = re.compile(
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
+_SENTENCE_STARTS = re.compile(r"[.;!?][ ]")
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
 _FAR = 3
@@ -395,7 +396,12 @@ def _place(
     if has_scores or line.factors:
         state.entries = True
 
+    # "The paper reports for Image 1 …, and for Image 2 …": what is said of one is said of both.
+    unsure = has_scores and positions == (UNKNOWN,)
     for part in line.parts[1:]:
+        if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
+            part.positions = (UNKNOWN,)
+
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end

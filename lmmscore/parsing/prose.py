@@ -317,7 +317,8 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _GIVEN_BELOW = re.compile(
-    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
+    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
     r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
@@ -344,7 +345,8 @@ _NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", 
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 _NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
-    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z",
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
+    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
     re.IGNORECASE,
 )
 # "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
@@ -388,11 +390,13 @@ _AT_THE_END = re.compile(
     r"(?P<top>[0-9]{1,3})[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
+_I_GIVE = (
+    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
+)
 # "… Score: 8.", "… Therefore I give 7."
 _GIVEN_AT_THE_END = re.compile(
-    r"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|(?:so|hence|thus|therefore)[ ]*[:,]?"
-    r"(?:[ ]*(?:I|we)[ ](?:would[ ])?(?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?)?"
-    r"|(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?)"
+    rf"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|{_I_GIVE}"
+    rf"|(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )

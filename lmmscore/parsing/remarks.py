@@ -497,7 +497,9 @@ def is_courteous(sentence: str) -> bool:
 
 _OFFERED = any_of("OFFER")
 # "Great, let's dive in!", "Understood, I am ready."
-_GREETING = rule("(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*")
+_GREETING = rule(
+    "(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*"
+)
 
 
 def _told(words: str) -> str:
