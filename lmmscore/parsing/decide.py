@@ -106,10 +106,7 @@ _REPLACES = re.compile(
 
 
 def _is_replaced(earlier: _Pass, verdict: _Pass, text: str) -> bool:
-    """Tell whether a whole verdict gives way to a later one: in another form, or as words say."""
-    if earlier.layout != verdict.layout and earlier.layout != "json":
-        return True
-
+    """Tell whether words say that a whole verdict gives way to a later one."""
     end = max(each.mark.span[1] for each in earlier.cells.values())
     start = min(each.mark.span[0] for each in verdict.cells.values())
 
@@ -130,8 +127,8 @@ def _strangeness(position: int, n: int) -> str:
 def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
     """Return everything as said of image 1; where several are scored, also which cannot be it."""
     named = list(dict.fromkeys(each.position for each in said if each.position is not None))
-    # A single number, whatever it is, numbers the only image; 0 is a way of saying 1.
-    strange = [position for position in named if position > 1] if len(named) > 1 else []
+    # A single number, whatever it is, numbers the only image; of several, only 1 can be it.
+    strange = [position for position in named if position != 1] if len(named) > 1 else []
     return [replace(each, position=1) for each in said], strange
 
 
@@ -311,16 +308,12 @@ def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
 # --------------------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$|[\"'”’)])\s*")
-_ONE_PICTURE = re.compile(
-    r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file)\b(?!s)|\bit\b",
-    re.IGNORECASE,
-)
 _CUE = re.compile(
     r"""
     \b(?:correct(?:ion|ed|ing)?|chang(?:e|ed|ing)|revis(?:e|ed|ing|ion)|adjust(?:ed|ing|ment)?
       |amend(?:ed|ing)?|lower(?:ed|ing)?|rais(?:e|ed|ing)|reduc(?:e|ed|ing)|increas(?:e|ed|ing)
       |updat(?:e|ed|ing)|bump(?:ed|ing)?|instead|withdraw|deserves?|merits?|ought|actually|rather
-      |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|erratum|typo|meant|mean
+      |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|errat\w+|typo|meant|mean
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
       |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
       |Korrektur
@@ -333,6 +326,8 @@ _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
+    \b(?:an?|one|two|half[ ]an?|[0-9])[ ](?:more|extra|further)[ ]points?\b |
+    \b(?:should|ought|must)[ ](?:to[ ])?(?:be|have[ ]been)[ ](?:\w+[ ])?(?:lower|higher)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
       |upgrad)\w*\b[^.\n]{0,60}\bby[ ](?:an?|one|two|three|half|[0-9.]+)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
@@ -353,20 +348,10 @@ _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
 _COUNTED = re.compile(
     r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
 )
-_COUNTED = re.compile(
-    r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
-)
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
-    r"|here"
-    r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
-    re.IGNORECASE,
-)
-_PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
-    r"|here"
-    r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
+    r"[ ]*(?:[.,;:!?)\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because"
+    r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )
 
@@ -378,7 +363,8 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     """
     end = max((span[1] for span in reading.spans.values()), default=0)
     places: dict[tuple[int, str], None] = {}
-    for sentence_start, sentence_end in _corrections(page, page.plain.place(end)):
+    start = page.plain.end_place(end) if end else 0
+    for sentence_start, sentence_end in _corrections(page, start):
         for cell in _changed(page, sentence_start, sentence_end, reading):
             places[cell] = None
     return _without(reading, places, "is corrected later, in words")

@@ -33,6 +33,7 @@ from lmmscore.parsing.remarks import (
     is_alarming,
     is_doubtful,
     is_final,
+    is_foreign,
     is_harmless,
     is_innocent,
     is_neutral,
@@ -49,12 +50,13 @@ from lmmscore.parsing.remarks import (
     sets_bounds,
     speaks_of_scores,
     takes_back,
+    unsettles,
 )
 from lmmscore.parsing.verdict import Kind, Said
 
 _SENTENCE_END = re.compile(
     r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
-    r"(?=\s|$|[\"'”’)])\s*",
+    r"(?=\s|$|[\"'”’)]|[\u3040-\u9fff\uac00-\ud7af])\s*",
     re.IGNORECASE,
 )
 
@@ -146,16 +148,34 @@ def voids(
         else:
             before = page.span(sentence.start, sentence.start + 1)[0]
 
+    for line in _lines_of(page, said):
+        if any(map(unsettles, _asides(page, line))):
+            of = {at for at in line.positions or () if at != UNKNOWN} if page.n > 1 else set()
+            if not of:
+                return Voids(all=_because(page.words(line)))
+            images |= of
+
     lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(images), before=before)
 
 
+_MISSING = re.compile(
+    r"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:n/?a|none|unclear|no[ ]score"
+    r"|not[ ](?:applicable|scored|judged|rated|given|available|assessed)"
+    r"|(?:I[ ])?cannot[ ](?:be[ ])?(?:judged?|scored?|rated?|determined?|assess(?:ed)?)"
+    r"(?:[ ]this)?(?:[ ]from[ ][\w ]{3,20})?)\W*",
+    re.IGNORECASE,
+)
 _EVERY = {0}
 """Stands for every image there is."""
 
 
 def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence leaves in doubt."""
+    if _MISSING.fullmatch(sentence.text) and not sentence.line.gap:
+        # "N/A", right under the factor that has no score.
+        return set()
+
     if sees_part(sentence.text) and page.n > 1:
         # Which ones were not is hardly ever said.
         return _EVERY
@@ -176,6 +196,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
 
     if sentence.place is _Place.BEHIND:
         return _doubted_behind(page, sentence)
+
+    if sentence.place is _Place.AHEAD and asks(sentence.text):
+        return _EVERY
 
     alone = _meant(page, sentence)
     if _says_they_are_none(sentence):
@@ -234,7 +257,8 @@ def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
     if announces(text) or explains(text) or is_of_the_picture(text):
         return True
 
-    if len(text.split()) > _LONGEST_CAPTION and is_harmless(text):
+    whole = _SENTENCE_END.search(text) is not None and not sentence.is_caption
+    if (whole or len(text.split()) > _LONGEST_CAPTION) and is_harmless(text):
         return True
 
     # Reasons first, then the number.
@@ -287,7 +311,9 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     moved = reorders(text) and (len(sentence.positions) > 1 or bool(sentence.factors))
-    if not (moved or is_alarming(text) or takes_back(text)):
+    # In another language, what is said of an image's scores may take them back.
+    strange = speaks_of_scores(text) and is_foreign(text)
+    if not (moved or strange or is_alarming(text) or takes_back(text)):
         return set()
 
     return _named_alone(page, sentence) or _EVERY
@@ -318,6 +344,10 @@ def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
 _CORRECTED = re.compile(
     r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
 )
+# What is said of pictures in the plural is said of more than the one it stands under.
+_FROM_NOW_ON = re.compile(
+    r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those)\b", re.IGNORECASE
+)
 _ONE_PICTURE = re.compile(
     r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file|one)\b(?!s)"
     r"|\bit\b",
@@ -330,13 +360,13 @@ def _of_one(page: Page, sentence: _Sentence) -> set[int]:
     if page.n < 2 or len(sentence.images) > 1 or lists_several(sentence.text):
         return set()
 
-    if sentence.images:
-        positions = sentence.images[0]
-    elif sentence.place is _Place.BEHIND and not _ONE_PICTURE.search(sentence.text):
+    behind = sentence.place is _Place.BEHIND
+    several = _FROM_NOW_ON.search(sentence.text) is not None
+    unclear = several or (behind and not _ONE_PICTURE.search(sentence.text))
+    if not sentence.images and unclear:
         return set()
-    else:
-        positions = sentence.line.positions or ()
 
+    positions = sentence.images[0] if sentence.images else sentence.line.positions or ()
     return set(positions) if len(positions) == 1 and positions[0] != UNKNOWN else set()
 
 
@@ -365,6 +395,33 @@ def _because(sentence: str) -> str:
 
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
+_LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
+
+
+def _lines_of(page: Page, said: Sequence[Said]) -> list[Line]:
+    """Return the lines of prose on which scores stand, each once."""
+    places = {page.plain.place(each.mark.span[0]) for each in said if "prose" in each.layout}
+    found = {line.start: line for place in sorted(places) if (line := page.line_at(place))}
+    return list(found.values())
+
+
+def _asides(page: Page, line: Line) -> Iterator[str]:
+    """Yield what is said of a line's scores before them: a label, and what it has in brackets."""
+    if not line.factors:
+        return
+
+    lead = page.text[line.head : line.factors[0].start]
+    for image in line.images:
+        lead = lead.replace(page.text[image.start : image.end], "")
+
+    # What stands in a bracket at the end explains the last score, but for a word or two.
+    tail = page.text[line.factors[-1].end : line.end]
+    brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
+    yield from (held for held in brackets if not _FILE_NAME.search(held))
+    label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
+    if label is not None:
+        yield label[1]
 
 
 def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> str:
@@ -385,15 +442,15 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
 
 # --- The sentences that are no part of an entry ---
 
+_FILE_NAME = re.compile(r"\w_|\.\w{3,4}\b")
 _SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
 _SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
-_WORDY = re.compile(r"(?!(?:out|of|points?|pts|stars?)\b)[^\W\d_]{2,}")
 
 
 def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:
     """Yield the sentences that are not part of an entry."""
     first = min((page.plain.place(each.mark.span[0]) for each in said), default=0)
-    last = max((page.plain.place(each.mark.span[1]) for each in said), default=0)
+    last = max((page.plain.end_place(each.mark.span[1]) for each in said), default=0)
     apart = _paragraphs_behind(page, entries, first, last)
     closing = _closing(page, entries, last)
     remarks = False
@@ -412,7 +469,8 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
             end = match.end() if match else line.end
             text = page.text[start:end]
             behind = (apart <= line.start and not remarks and not scored) or start >= closing
-            if text.strip() and (not scored or behind or _undoes(text, first=number == 0)):
+            gives = number == 0 and any(map(str.isdigit, text))
+            if text.strip() and (not scored or behind or _undoes(text, gives=gives)):
                 place = _Place.BEHIND if behind else _Place.AMID
                 if start < first and not behind:
                     place = _Place.AHEAD
@@ -432,12 +490,14 @@ def _may_undo(words: str) -> bool:
 _UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
 
 
-def _undoes(text: str, *, first: bool) -> bool:
-    """Tell whether a sentence on a line of scores is more than an explanation of them."""
+def _undoes(text: str, *, gives: bool) -> bool:
+    """Tell whether a sentence on a line of scores is more than an explanation of them; the one that
+    gives the score may say of the picture what it likes."""
     if sees_nothing(text):
         return True
-    # The sentence with the score may say of the picture what it likes.
-    return not first and bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text))
+    if gives:
+        return False
+    return bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text)) or takes_back(text)
 
 
 def _closing(page: Page, entries: Sequence[bool], last: int) -> int:
@@ -506,7 +566,7 @@ def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
 
 
 _SWAP = re.compile(
-    r"\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
+    r"取り違え|\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
     r"|confus|mislabel)\w*|\bmix(?:ed)?[ -]up\b|\b(?:other|wrong)[ ]way[ ]a?round\b|échang|scambi"
     r"|互换|调换|弄反|搞混|入れ替|逆に|바뀌",
     re.IGNORECASE,
@@ -524,6 +584,8 @@ _ALIAS = re.compile(
     r"""
     \b(?:[A-H]|image[ ][0-9]+)[ ](?:denotes?|stands[ ]for|refers[ ]to|means)[ ]
     | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
+    | \bwhat[ ]I[ ](?:call|label|refer[ ]to)\b|\bcount(?:ing|ed)?[ ]from[ ](?:zero|0)\b
+    | \bis[ ]your[ ](?:first|second|third|fourth|fifth|last|other|[0-9])
     """,
     re.VERBOSE | re.IGNORECASE,
 )

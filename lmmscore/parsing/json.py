@@ -90,6 +90,7 @@ class JsonText:
     end: int
     mended: tuple[str, ...]
     """What was wrong with it; empty for plain JSON."""
+    comments: tuple[str, ...] = ()
 
 
 class _CutError(Exception):
@@ -123,7 +124,13 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
             place = opening.end()
         else:
             found.append(
-                JsonText(tree, opening.start(), reader.place, tuple(dict.fromkeys(reader.mended)))
+                JsonText(
+                    tree,
+                    opening.start(),
+                    reader.place,
+                    tuple(dict.fromkeys(reader.mended)),
+                    tuple(reader.comments),
+                )
             )
             place = reader.place
 
@@ -156,6 +163,7 @@ class _JsonReader:
     steps: int = 5
     keys: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
     def container(self, depth: int) -> Tree:
         """Read the object or list that opens here."""
@@ -252,6 +260,7 @@ class _JsonReader:
             elif comment := _COMMENT.match(self.text, self.place):
                 self.place = comment.end()
                 self.mended.append("comments")
+                self.comments.append(comment[0].strip(" /*#"))
             else:
                 break
 
@@ -291,6 +300,12 @@ _TOP_KEYS = frozenset(
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
 )
+_REPLACING = frozenset(("adjusted", "revised", "corrected", "updated", "new"))
+_REASON_KEYS = frozenset(
+    """justification justifications reason reasons reasoning explanation explanations rationale
+    rationales comment comments remark remarks note notes evidence""".split()
+)
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:\s*/\s*[0-9]+)?")
 _TWO_NUMBERS = "it is given two different numbers"
 
 
@@ -321,6 +336,8 @@ class FoundJson:
         """Yield what stands beside scores, and is none: `"note": …`."""
         for each in self.texts:
             yield from _notes(each.tree, None, names)
+            for comment in each.comments:
+                yield Note(None, "comment", comment)
 
 
 def find_json(text: str, names: Names) -> FoundJson:
@@ -351,7 +368,10 @@ def _notes(tree: Tree, image: int | None, names: Names, above: str = "") -> Iter
         if isinstance(node, Tree):
             of = names.image_labelled(_spaced(key)) or image
             yield from _notes(node, of, names, key or above)
-        elif normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS:
+        elif (
+            normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS
+            and names.image_labelled(_spaced(key)) is None
+        ):
             yield Note(image, _spaced(key or above), node.text)
 
 
@@ -548,14 +568,27 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
 
                 yield replace(claim, mark=mark)
-        elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
-            final and isinstance(inner, Tree) and not is_final(_spaced(key))
-        ):
+        elif _is_something_else(key, inner, final=final):
             continue
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
+
+
+def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
+    """Tell whether what stands under a key is no verdict; `final` says that a final one stands
+    beside it."""
+    if is_no_verdict(key) and not _is_ranked_list(key, node):
+        return True
+    if final and isinstance(node, Tree) and not is_final(_spaced(key)):
+        return True
+    return normal(key) in _REASON_KEYS and not _holds_a_number(node)
+
+
+def _holds_a_number(node: Node) -> bool:
+    """Tell whether one of the values is a number, and nothing else."""
+    return any(_PLAIN_NUMBER.fullmatch(leaf.text.strip()) for leaf in _leaves(node))
 
 
 def _spaced(key: str) -> str:
@@ -706,7 +739,11 @@ def _only_number(node: Tree, factor: Factor) -> Leaf | None:
 
 def _score_of(node: Tree) -> Node | None:
     """Return the value of `score` or of a like key; of two that differ, one that is no number."""
-    scores = [inner for key, inner in node.pairs if normal(key) in _SCORE_KEYS]
+    scores = [
+        inner
+        for key, inner in node.pairs
+        if normal(key) in _SCORE_KEYS or normal(key).removesuffix("score") in _REPLACING
+    ]
     texts = {inner.text for inner in scores if isinstance(inner, Leaf)}
     if len(texts) > 1 and isinstance(scores[0], Leaf):
         return replace(scores[0], text=" and ".join(sorted(texts)))

@@ -17,45 +17,48 @@ WORDS = {
     # --- Words that hold sentences together ---
     "SELF": """
         i me my mine we our us myself i'm i've i'd i'll we've we'll we'd ich mein meine meinen
-        wir je j'ai mes ma mon mi mis yo io miei mie minha minhas meu meus ik mijn moje 我 我的
-        私 저 제 мой моя мои мне меня я language_model ai_language_model as_an_ai
+        wir je j'ai mes ma mon mi mis yo io miei mie minha minhas meu meus ik mijn moje 我
+        我的 私 저 제 мой моя мои мне меня я language_model ai_language_model as_an_ai
         as_an_ai_language_model mia""",
     "YOU": "you your yours you've you'd you'll you're yourself",
     "THE": """
-        any_of all_of either_of both_of each_of one_of some_of the a an each every both either
-        any some all such whole entire respective several few most its their his her der die das
-        den des ein eine le la un une el los las il lo gli una o os uma 这 那 该 same todas todos
-        tutti toutes tous alle すべて 모든 все""",
+        each_other one_another the_only_thing any_of all_of either_of both_of each_of one_of
+        some_of the a an each every both either any some all such whole entire respective
+        several few most its their his her der die das den des ein eine le la un une el los
+        las il lo gli una o os uma 这 那 该 same todas todos tutti toutes tous alle すべて
+        모든 все""",
     "BE": """
-        is are was were be been being am i.e. ist sind war waren sei est sont était son es están
-        está sono è são 是 为 でした 입니다 это""",
+        is are was were be been being am i.e. ist sind war waren sei est sont était son es
+        están está sono è são 是 为 でした 입니다 это""",
     "HAVE": "do does did have has having done_so able",
     "HAD": "had",
     "WILL": "will would shall may going let's wird würde",
     "MIGHT": """
-        could might maybe perhaps possibly probably presumably likely vielleicht possible ideal
-        ideally""",
+        could might maybe perhaps possibly probably presumably likely vielleicht possible
+        ideal ideally""",
     "MUST": "should must need needs needed ought has_to have_to required needing",
     "NOT": """
         not no never none nobody nor neither cannot without unable lack* isn't aren't wasn't
         weren't don't doesn't didn't can't couldn't won't wouldn't haven't hasn't hadn't
         shouldn't ain't hardly absence nicht kein* ohne nie niemals ne pas aucun* sans jamais
-        nunca ningun* sin não nenhum* sem non nessun* senza niet geen yok не нет без 无法 没有 没
-        無 无 不能 不到 不 未 ない ません なかっ できず 없 않 못""",
+        nunca ningun* sin não nenhum* sem non nessun* senza niet geen yok не нет без 无法 没有
+        没 無 无 不能 不到 不 未 ない ません なかっ できず 없 않 못""",
     "FAIL": "fail*",
     "NOTHING": "nothing",
     "LIMIT": """
-        only just merely solely purely simply alone except exclusively nur solo seulement 仅 只""",
+        only just merely solely purely simply alone except exclusively nur solo seulement 仅
+        只""",
     "IF": "if unless whether in_case wenn falls",
     "IT": "it they them which who whom whose it's they're there there's that's that",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
-        among across along also then thus therefore while where when what how why because since
-        though although yet however again very well quite according accordingly regarding
-        considering given_that together e g e.g. vs via up out off who's if_any where_in und oder
-        für mit zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after
-        like x q as_far_as_possible like_this context pour les still in_case_of_doubt throughout
-        は delle 는 은""",
+        as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
+        along also then thus therefore while where when what how why because since though
+        although yet however again very well quite according accordingly regarding considering
+        given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
+        zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
+        q as_far_as_possible like_this context pour les still in_case_of_doubt throughout は
+        delle 는 은""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -68,70 +71,72 @@ WORDS = {
         that_was that_were all_that""",
     "PICTURE": """
         image images picture pictures photo photos photograph photographs edit edits img imgs
-        bild bilder bildern fotos foto imagen imagenes imágenes imagem imagens immagine immagini
-        afbeelding* obraz* resim* görsel* изображени* картин* фото* 图片 图像 照片 圖 图 画像
-        写真 이미지 사진 그림 chart charts graph graphs diagram diagrams""",
+        bild bilder bildern fotos foto imagen imagenes imágenes imagem imagens immagine
+        immagini afbeelding* obraz* resim* görsel* изображени* картин* фото* 图片 图像 照片 圖
+        图 画像 写真 이미지 사진 그림 chart charts graph graphs diagram diagrams""",
     "THING": """
-        candidate candidates method methods version versions item items task set generation pair
-        result_image variant variants option options alternative alternatives submission
+        candidate candidates method methods version versions item items task set generation
+        pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking""",
     "FILE": """
         file files filename filenames attachment attachments attached_files upload uploads
         uploaded re_upload reupload link links url urls thumbnail thumbnails caption captions
-        metadata message messages chat prompt prompts title titles tags tag input vision module
-        context_window connection download* payload base64 exif preview previews names""",
+        metadata message messages chat prompt prompts title titles tags tag input vision
+        module context_window connection download* payload base64 exif preview previews names""",
     "SEE": """
-        look_at looked_at looking_at see saw seen seeing view viewed viewing look looked looking
-        looks_at inspect inspected inspecting inspection observe observed perceive access
-        accessing open opened opening processed processing examine examined examining examination
-        visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe sehen gesehen
-        ansehen öffnen anzeigen zien zie gezien widz* göre* увид* вид* виж* 查看 看到 看见 看
-        访问 打开 見る 見え 確認 閲覧 볼 보이 확인""",
+        look_at looked_at looking_at see saw seen seeing view viewed viewing look looked
+        looking looks_at inspect inspected inspecting inspection observe observed perceive
+        access accessing open opened opening processed processing examine examined examining
+        examination visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe
+        sehen gesehen ansehen öffnen anzeigen zien zie gezien widz* göre* увид* вид* виж* 查看
+        看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인""",
     "ARRIVE": """
         receive receives received receiving arrive arrives arrived load loads loaded attach
         attached provide provides provided providing display displayed visible available
         accessible delivered transmitted decode decoded render rendered fetch fetched retrieve
         retrieved come comes came come_through came_through sent send shown show_up given get
-        gets got reach reached include included share shared present presented handed find found
-        recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收 提供
-        表示 受け取 받""",
+        gets got reach reached include included share shared present presented handed find
+        found cargar* cargad* llegó llegaron charg* geladen laden caricat* 加载 載入 読み込
+        로드 recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收
+        提供 表示 受け取 받""",
     "BROKEN": """
-        missing blank corrupt* broken unreadable empty unavailable inaccessible expired stripped
-        damaged incomplete offline disabled switched_off unseen undecodable not_found unopened
-        unviewable undisplayed gray_squares""",
+        missing blank corrupt* broken unreadable empty unavailable inaccessible expired
+        stripped damaged incomplete offline disabled switched_off unseen undecodable not_found
+        unopened unviewable undisplayed gray_squares""",
     "SCORE": """
-        score scores scored scorecard scoring rating ratings number numbers value values figure
-        figures grade grades mark marks evaluation evaluations assessment assessments verdict
-        verdicts judgement judgements judgment judgments subscores sub_scores result results
-        output outputs response reply scoresheet breakdown bewertung* noten punkte punktzahl*
-        wert werte werten zahl zahlen ergebnis* puntuaci* puntaje* calificaci* valores valor
-        pontuaç* notas nota punteggi* voti valori valutazion* évaluation* valeurs cijfers oceny
-        liczby puanlar* оцен* балл* значени* 分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数
-        評価 採点 数値 점수 평가 결과 結果 valoraci* voto votos""",
+        digit digits score scores scored scorecard scoring rating ratings number numbers value
+        values figure figures grade grades mark marks evaluation evaluations assessment
+        assessments verdict verdicts judgement judgements judgment judgments subscores
+        sub_scores result results output outputs response reply scoresheet breakdown
+        bewertung* noten punkte punktzahl* wert werte werten zahl zahlen ergebnis* puntuaci*
+        puntaje* calificaci* valores valor pontuaç* notas nota punteggi* voti valori
+        valutazion* évaluation* valeurs cijfers oceny liczby puanlar* оцен* балл* значени*
+        分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数 評価 採点 数値 점수 평가 결과 結果
+        valoraci* voto votos""",
     "LAYOUT": """
         list table tables column columns row rows entry entries label labels order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python""",
     "JUDGE": """
         rate rates rated graded judge judged judging evaluate evaluates evaluated evaluating
-        assess assesses assessed assessing assign assigns assigned assigning award awarded awards
-        give gives giving gave compare compares compared comparing comparison consider considers
-        considered weigh weighed weighs focus focused focuses focusing penalise* penalize* prefer
-        preferred round rounded rounding tried avoid avoids reflect reflects reflected reflecting
-        represent represents base based bases capture captures indicate indicates summarise*
-        summarize* summarising take takes taken taking account depend depends depending vary
-        varies analyse* analyze* analysing analyzing analysis review reviewed reviewing explain
-        explains explained explaining describe described describes justify justified use uses
-        used using compute computed calculate calculated determine determined derive derived
-        settle settled propose proposed suggest suggested make makes making made put perform
-        performs performed performing performance follow_from earn earns deserves achieves
-        treated looks weighted weighting ranked strictly re_checked checked double_checked
-        applied apply measured avoiding decide decided marked conclude concluded solve solved
-        ensure ensured avoided arrived_at arrive_at came_to come_to""",
+        assess assesses assessed assessing assign assigns assigned assigning award awarded
+        awards give gives giving gave compare compares compared comparing comparison consider
+        considers considered weigh weighed weighs focus focused focuses focusing penalise*
+        penalize* prefer preferred round rounded rounding tried avoid avoids reflect reflects
+        reflected reflecting represent represents base based bases capture captures indicate
+        indicates summarise* summarize* summarising take takes taken taking account depend
+        depends depending vary varies analyse* analyze* analysing analyzing analysis review
+        reviewed reviewing explain explains explained explaining describe described describes
+        justify justified use uses used using compute computed calculate calculated determine
+        determined derive derived settle settled propose proposed suggest suggested make makes
+        making made put perform performs performed performing performance follow_from earn
+        earns deserves achieves treated looks weighted weighting ranked strictly re_checked
+        checked double_checked applied apply measured avoiding decide decided marked conclude
+        concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
-        requirement requirements terms respect expectations intention intent standard standards
-        formula formulas""",
+        requirement requirements terms respect expectations intention intent standard
+        standards formula formulas""",
     "INSTRUCTION": "instruction instructions instructed text texts",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
@@ -140,25 +145,25 @@ WORDS = {
         source original originals reference unedited input_image ausgangsbild originalbild
         output_image""",
     "GRADE": """
-        worst worse high bad great strong stronger strongest weak weaker weakest fair fairly poor
-        fine overall favourite favorite lead leads close closest consistent consistently balanced
-        success successful tie ties tied equal equally similar clear clearly careful carefully
-        thorough thoroughly objective objectively subjective impartial independent independently
-        relative main slight slightly mixed_bag middling average_edit honest honestly
-        professional quantitative qualitative convincing mejor meilleur* migliore 最好 优 лучш*
-        best_possible fairness usual strict lenient higher highest greater bigger larger""",
-    "GOOD": """
-        best better good excellent perfect flawless wins win winning winner beste besser""",
+        worst worse high bad great strong stronger strongest no_ties weak weaker weakest fair
+        fairly poor fine overall favourite favorite lead leads close closest consistent
+        consistently balanced success successful tie ties tied equal equally similar clear
+        clearly careful carefully thorough thoroughly objective objectively subjective
+        impartial independent independently relative main slight slightly mixed_bag middling
+        average_edit honest honestly professional quantitative qualitative convincing mejor
+        meilleur* migliore 最好 优 лучш* best_possible fairness usual strict lenient higher
+        highest greater bigger larger""",
+    "GOOD": "best better good excellent perfect flawless wins win winning winner beste besser",
     "LOW": "lower lowest low small smaller smallest fewer fewest less",
     "NUMBER": """
-        one two three four five six seven eight nine ten eleven twelve twenty hundred half first
-        second third fourth fifth sixth last once twice zero thirteen fourteen fifteen sixteen
-        seventeen eighteen nineteen fifty deux trois quatre zwei drei vier dos tres cuatro due
-        tre quattro""",
+        one two three four five six seven eight nine ten eleven twelve twenty hundred half
+        first second third fourth fifth sixth last once twice zero thirteen fourteen fifteen
+        sixteen seventeen eighteen nineteen fifty deux trois quatre zwei drei vier dos tres
+        cuatro due tre quattro""",
     "SCALE": """
         scale scales range ranges ranging point points decimal decimals integer integers
-        whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su decimi
-        échelle scala 满分 点満点 만점 점 из""",
+        whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
+        decimi échelle scala 满分 点満点 만점 점 из""",
     "BOUND": """
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
         least at_least at_most ceiling cut_off cutoff*""",
@@ -167,150 +172,168 @@ WORDS = {
     # --- What makes scores something else than this judge's verdict on these pictures ---
     "UNREAL": """
         placeholder* hypothe* made_up make_up making_up made_these_up made_it_up made_them_up
-        made_all_up made_that_up made_this_up made_those_up fiction* fictitious fictive invent*
-        imagin* illustrat* demonstrat* demo demos dummy dummies random* arbitrar* simulat*
-        fabricat* guess* speculat* mock mock_up mockup fake* pretend* example examples e.g
-        for_example for_instance instance sample_output sample_scores sample_numbers
-        sample_answer template* filler* filled_in fill_in fill filling drill drills rehears*
-        dry_run trial_run exercise toy stand_in stand_ins standin* default* neutral autofill*
-        auto_generated hallucinat* confabulat* improvis* extrapolat* estimat* approximat* assum*
-        assumption* suppos* presum* expect expected expects expecting predict* lorem ipsum bogus
-        synthetic stub sketch test tests testing test_data format_demo for_show purely_for_show
-        joke joking joked kidding lied lying lie prank fun nonsense gibberish untrue
-        counterexample memory blind blindly sight_unseen hope_for made_blind pure_guess beispiel*
-        erfunden* fiktiv* platzhalter* hypothetisch* willkürlich* geschätzt* ausgedacht exemple*
-        inventé* fictif* imaginaire* aléatoire* hypothéti* défaut ejemplo* inventad* ficticio*
+        made_all_up made_that_up made_this_up made_those_up fiction* fictitious fictive
+        invent* imagin* illustrat* demonstrat* demo demos dummy dummies random* arbitrar*
+        simulat* fabricat* guess* speculat* mock mock_up mockup fake* pretend* example
+        examples e.g for_example for_instance instance sample_output sample_scores
+        sample_numbers sample_answer template* filler* filled_in fill_in fill filling drill
+        drills rehears* dry_run trial_run exercise toy stand_in stand_ins standin* default*
+        neutral autofill* auto_generated hallucinat* confabulat* improvis* extrapolat*
+        estimat* approximat* assum* assumption* suppos* presum* expect expected expects
+        expecting predict* lorem ipsum bogus synthetic stub sketch test tests testing
+        test_data format_demo for_show purely_for_show plan plans planned planning witz scherz
+        spaß spass gewürfelt würfel* zufall* blague* plaisanterie hasard dés broma* azar dados
+        scherzo piada grap żart шутк* 玩笑 骰子 冗談 サイコロ 농담 주사위 joke joking joked
+        kidding lied lying lie prank fun nonsense gibberish untrue counterexample memory blind
+        blindly sight_unseen hope_for made_blind pure_guess beispiel* erfunden* fiktiv*
+        platzhalter* hypothetisch* willkürlich* geschätzt* ausgedacht exemple* inventé*
+        fictif* imaginaire* aléatoire* hypothéti* défaut ejemplo* inventad* ficticio*
         ficticia* ilustrativ* hipotétic* aleatori* relleno exemplo* fictíci* esempio esempi
         inventat* fittizi* ipotetic* voorbeeld* verzonnen przykład* zmyślon* örnek* пример*
         вымышл* выдум* придум* гипотетич* случайн* условн* 示例 样例 举例 例子 假设 虚构 随机
         随便 占位 编造 编的 瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定
-        適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats pasted
-        sample chance coin dice lottery lot""",
+        適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats
+        pasted sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark
+        wild_guess""",
     "DRAFT": """
-        draft* preliminar* provisional* tentative* initial initially previous previously earlier
-        old older prior former formerly unrevised uncalibrated first_pass first_impression
-        first_impressions gut rough roughly pass trial attempt run superseded outdated obsolete
-        stale unfinished temporar* interim unverified unconfirmed pending scratch vorläufig*
-        provisoire* provisori* 草稿 初步 暂定 暫定 so_far""",
+        draft* preliminar* provisional* tentative* initial initially previous previously
+        earlier old older prior former formerly unrevised uncalibrated first_pass
+        first_impression first_impressions gut_feeling gut_feel from_the_gut rough roughly
+        pass trial attempt run superseded outdated obsolete stale unfinished temporar* interim
+        unverified unconfirmed pending scratch vorläufig* provisoire* provisori* 草稿 初步
+        暂定 暫定 so_far stab refine*""",
     "WITHDRAW": """
-        ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew revoke*
-        cancel* void voided invalid* null moot delete deleted scrap strike redo redone restart
-        start_over start_again take_back take_it_back take_that_back take_this_back
-        take_them_back take_these_back take_all_of_that_back back resend re_send oops ouch whoops
-        sorry apolog* wait hold_on hmm nevermind never_mind my_bad worthless meaningless
-        unreliable untrustworthy useless trust trusted rely quote seriously grain_of_salt salt
-        caution don't_use skip skipped omit annul* overrid* overwrit* scratch_that strike_that
-        nothing_counts counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar
-        ignorare ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废
-        撤回 无效 無視 無効 무시 무효 игнор* учитыва* недейств*""",
+        ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew
+        revoke* cancel* void voided invalid* null moot delete deleted scrap strike redo redone
+        restart start_over start_again take_back take_it_back take_that_back take_this_back
+        take_them_back take_these_back take_all_of_that_back back resend re_send oops ouch
+        whoops sorry すみません apolog* wait hold_on hmm nevermind never_mind my_bad worthless
+        meaningless unreliable untrustworthy useless trust trusted rely quote seriously ernst
+        serio sérieux 当真 grain_of_salt salt caution don't_use skip skipped omit annul*
+        overrid* overwrit* scratch_that strike_that anul* anular* nothing_counts
+        counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar ignorare
+        ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废 撤回 无效
+        無視 無効 무시 무효 игнор* учитыва* недейств*""",
     "ALTER": """
-        swap* switch switched switching exchang* interchang* revers* invert* flip* flipped double
-        doubled halve* halved shift* multipl* divid* subtract* deduct* transpos* mislabel*
-        mis_label* relabel* renumber* mix_up mixed_up mixed got_mixed confus* trade_places
-        vice_versa other_way_round other_way_around wrong_way_round upside_down backwards
-        backward bottom correction corrections erratum errata amend* adjust* fixed fix rescal*
-        off_by_one instead otherwise regardless becomes denote* stands_for stand_for refers refer
-        refers_to belongs belong opposite twisted vertausch* verwechsel* intercambi* échang*
-        scambi* 互换 调换 弄反 搞混 对调 入れ替 逆に 바뀌 numbered counted called renamed
-        change_places changed_places have_to_change meant""",
+        swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
+        double doubled halve* halved shift* multipl* divid* subtract* deduct* transpos*
+        mislabel* mis_label* relabel* renumber* mix_up mixed_up mixed got_mixed confus*
+        trade_places vice_versa other_way_round other_way_around wrong_way_round upside_down
+        backwards backward bottom correction corrections erratum errata amend* adjust* fixed
+        fix rescal* off_by_one instead otherwise regardless becomes denote* stands_for
+        stand_for refers refer refers_to belongs belong opposite twisted vertausch*
+        verwechsel* intercambi* échang* scambi* 取り違え 互换 调换 弄反 搞混 对调 入れ替 逆に
+        바뀌 numbered counted called renamed change_places changed_places have_to_change meant
+        korrektur* corrección* correzione""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
-        percentiles difference differences delta deltas gap gaps margin margins penalty penalties
-        deduction deductions errors flaws problems count counts number_of amount_of how_many
-        how_much how_long how_sure how_certain how_confident tokens cost costs price places
-        duration severity importance priority contribution contributions coefficient* share_of
-        gain gains loss losses improvement improvements frequency occurrences cents dollars years
-        variance deviation distance people_who annotators_per page pages chapter gewicht* rang
-        platz 排名 权重 重み 票 percent percentage stars star likert normalised normalized tenths
-        hundredths per_cent""",
-    "TOTAL": """
-        sum sums total totals subtotal average averages mean means_of median aggregate""",
+        percentiles difference differences delta deltas gap gaps margin margins penalty
+        penalties deduction deductions errors flaws problems count counts number_of amount_of
+        how_many how_much how_long how_sure how_certain how_confident tokens cost costs price
+        places duration severity importance priority contribution contributions coefficient*
+        share_of gain gains loss losses improvement improvements frequency occurrences cents
+        dollars years variance deviation distance people_who annotators_per page pages chapter
+        gewicht* rang platz 排名 权重 重み 票 percent percentage stars star likert normalised
+        normalized tenths hundredths per_cent issues defects mistakes_found found_issues""",
+    "TOTAL": "sum sums total totals subtotal average averages mean means_of median aggregate",
     "RATER": """
-        annotator* rater raters reviewer* assessor* evaluator* juror* critic critics colleague*
-        expert experts participant* observer* grader* crowd* human humans user users uploader
-        person_who model organiser* organizer* author authors paper papers literature publication
-        dataset leaderboard oracle teacher committee someone somebody anybody he she teammate*
-        audience customer* client clients students student jury predecessor friend boss 评审 评委
-        他人 别人 另一位 評者 他の人 다른 told said says say heard hearsay rumour rumor rumours""",
+        annotator* rater raters reviewer* assessor* evaluator* juror* critic critics
+        colleague* expert experts participant* observer* grader* crowd* human humans user
+        users uploader person_who model organiser* organizer* author authors paper papers
+        literature publication dataset leaderboard oracle teacher committee someone somebody
+        anybody he she teammate* audience customer* client clients students student jury
+        predecessor friend boss 评审 评委 他人 别人 另一位 評者 他の人 다른 told said says say
+        heard hearsay rumour rumor rumours paper_reports""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday
-        wednesday thursday friday saturday sunday session sessions conversation next_time before
-        until last_round last_time moment day days morning evening year afterwards eventually
-        anymore""",
+        wednesday thursday friday saturday sunday session sessions conversation next_time
+        before until last_round last_time moment day days morning evening year afterwards
+        eventually anymore""",
     "OTHER": """
-        other another different elsewhere others wrong_ones autre* otro* otra* andere* altr* 另一
-        其他 他の 別の else someone_else""",
+        other another different elsewhere others wrong_ones autre* otro* otra* andere* altr*
+        另一 其他 他の 別の else someone_else""",
     "WRONG": """
         wrong wrongly incorrect incorrectly mistake mistakes mistaken mistakenly accidentally
-        error accident inadvertently typo slip""",
+        error accident inadvertently typo slip falsch falsche falschen faux fausse equivocad*
+        sbagliat*""",
     "REAL": "real actual actually true genuine really truly in_fact",
     "HEDGE": """
-        uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident certain
-        reliable reliably stand_behind sure""",
+        uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident
+        certain reliable reliably stand_behind sure""",
     # --- What is known to be harmless ---
     "FINAL": """
         final finally revised updated corrected definitive reconsidered conclusion conclusions
         reflection closer official endgültig* 最终 最終""",
     "ANNOUNCE": """
-        last_but_not_least moving move onto turning turn coming ahead similarly likewise whereas
-        lets here here's hereby follow follows followed detail details detailed summary brief
-        briefly concise short step stage section form format requested completed complete
-        comprehensive full fully overview report decision opinion impression way findings
-        observations observation remarks remark notes noted corresponding individual individually
-        separate separately side mind own now firstly secondly thirdly lastly proceed proceeding
-        mentioned stated listed read please_find find_below in_numbers come_out time words
-        descriptions description degree degrees extent sub per_image image_by_image hier folgend*
-        voici aquí ecco siguiente* sigue 结果如下 是我的 以下是 goes go editor editors editing
-        process time_to goes_like this_way вот 对 三张 两张 张 如下 です visual note asked ask
-        think let_me_think required_format requested_format content contents basis wanted add
-        다음과 같습니다 vão purpose""",
+        last_but_not_least moving move onto turning turn coming ahead similarly likewise
+        whereas lets here here's hereby follow follows followed detail details detailed
+        summary brief briefly concise short step stage section form format requested completed
+        complete comprehensive full fully overview report decision opinion impression way
+        findings observations observation remarks remark notes noted corresponding individual
+        individually separate separately side mind own now firstly secondly thirdly lastly
+        where_i_land proceed proceeding mentioned stated listed read please_find find_below
+        in_numbers come_out time words descriptions description degree degrees extent sub
+        per_image image_by_image hier folgend* voici aquí ecco siguiente* sigue 结果如下
+        是我的 以下是 goes go editor editors editing process time_to goes_like this_way вот 对
+        三张 两张 张 如下 です visual note asked ask think let_me_think required_format
+        requested_format content contents basis wanted add 다음과 같습니다 vão purpose""",
     "REASON": """
-        explanation explanations reason reasons reasoning justification justifications rationale
-        rationales comment comments evidence pros cons strengths weaknesses feedback begründung""",
+        explanation explanations reason reasons reasoning justification justifications
+        rationale rationales comment comments evidence pros cons strengths weaknesses feedback
+        begründung""",
     "NEXT": "next more further additional",
     "GROUND": """
-        measured_facts measurements visible_evidence visual_evidence what_is_visible what_i_see
-        what_i_saw what_i_could_see what_can_be_seen""",
+        measured_facts measurements visible_evidence visual_evidence what_is_visible
+        what_i_see what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
-        welcome please kindly certainly absolutely gladly of_course course sure_thing ok okay
-        alright all_right understood yes got_it ready done end_of end concludes that_is_all
-        that's_all that's_it that_concludes this_concludes cheers in_summary to_summarise
-        to_summarize all_in_all""",
+        hello hi hey greetings hallo bonjour salut hola ciao olá merhaba привет 你好 您好 好的
+        好 こんにちは 안녕하세요 wow goodbye bye take_care all_done have_a_nice_day
+        have_a_great_day let's_dive_in let's_begin let's_start let's_get_started dive welcome
+        please kindly certainly absolutely gladly of_course course sure_thing ok okay alright
+        all_right understood yes got_it ready done end_of end concludes that_is_all that's_all
+        that's_it that_concludes this_concludes cheers in_summary to_summarise to_summarize
+        all_in_all bitte por_favor danke_für""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to i_can happy glad thank* hope hopefully looking_forward
-        look_forward good_luck questions j'espère espère hoffe* danke bescheid gern gerne fragen
-        espero gracias pregunt* ayuda* merci hésitez spero grazie domande obrigad* ajud*
-        perguntas hoop bedankt vragen nadziej* dziękuj* pytania umarım teşekkür* надеюсь спасибо
-        вопрос* 希望 谢谢 如需 如有 如果您 请告诉 有帮助 ありがとう ご不明 お知らせ 幸いです 감사
-        도움이 궁금 질문 n'hésitez tell_me viel_erfolg saluti grüße saludos cordialement 祝好""",
+        look_forward good_luck questions j'espère espère hoffe* danke bescheid gern gerne
+        fragen espero gracias pregunt* ayuda* merci hésitez spero grazie domande obrigad*
+        ajud* perguntas hoop bedankt vragen nadziej* dziękuj* pytania umarım teşekkür* надеюсь
+        спасибо вопрос* 希望 谢谢 如需 如有 如果您 请告诉 有帮助 ありがとう ご不明 お知らせ
+        幸いです 감사 도움이 궁금 질문 n'hésitez tell_me viel_erfolg saluti grüße saludos
+        cordialement 祝好""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
-        background* foreground* halo* colour* color* light* lit shad* edge edges textur* sharp*
-        blur* nois* artifact* artefact* sky skies object objects subject subjects face faces hand
-        hands finger* paw paws eye eyes ear ears leg legs toe toes tail tails nose hair fur
-        feather* skin person people man men woman women child children dog dogs cat cats fox
-        foxes bird birds horse* animal* butterfl* tortoise* shell* insect* fish flower* petal*
-        leaf leaves tree trees pine pines grass* plant* water wave waves sea ocean river lake
-        beach* sand* snow* ice desert* mountain* hill hills rock* stone* gravel pebble* cloud*
-        sun suns sunset moon rain fog weather horizon* tide ground floor wall walls roof* window*
-        door* house* building* street* road* kitchen room* chair* bench* lamp* bottle* cup car
-        cars bus boat* bike* shirt* dress* hat* coat* cloth* watermark* logo* letters border*
-        frame* corner* region* area areas pixel* px contour* blend* seam* style* styl*
-        composition pose poses reflections proportion* perspective shape* pattern* glow* bright*
-        dark* saturat* overexpos* over_saturated overexposed contrast tone tones palette grain*
-        resolution compress* zoom* crop* depth bokeh realis* realism natural* artificial* plastic
-        seamless* plausib* implausib* geometry rotat* anatom* limb* identity expression* scene*
-        scenery landscape* view_er viewer* photographer* cartoon* painting* painted drawn smooth*
-        crisp* soft* smear* distort* warp* stretch* jagged jaggies remain* kept keeps keeping
-        retain* preserve* preserving unchanged untouched altered replaces replaced replacing
-        removed removes removing vanish* disappear* hover* float* stands standing steps step_wise
-        arrow* sharpness melt* bend bends bent glass metal wood* paint sharpen* size sized tiny
-        huge warm warmer cold cool cooler red blue green yellow white black grey gray brown
-        purple orange pink golden changed change changes chart* graph* axis axes bar bars misread
-        sides inserted inserting""",
+        background* foreground* halo* colour* color* light* lit shad* edge edges textur*
+        sharp* blur* nois* artifact* artefact* sky skies object objects subject subjects face
+        faces hand hands finger* paw paws eye eyes ear ears leg legs toe toes tail tails nose
+        hair fur feather* skin person people man men woman women child children dog dogs cat
+        cats fox foxes bird birds horse* animal* butterfl* tortoise* shell* insect* fish
+        flower* petal* leaf leaves tree trees pine pines grass* plant* water wave waves sea
+        ocean river lake beach* sand* snow* ice desert* mountain* hill hills rock* stone*
+        gravel pebble* cloud* sun suns sunset moon rain fog weather horizon* tide ground floor
+        wall walls roof* window* door* house* building* street* road* kitchen room* chair*
+        bench* lamp* bottle* cup car cars bus boat* bike* shirt* dress* hat* coat* cloth*
+        watermark* logo* letters border* frame* corner* region* area areas pixel* px contour*
+        blend* seam* style* styl* composition pose poses reflections proportion* perspective
+        shape* pattern* glow* bright* dark* saturat* overexpos* over_saturated overexposed
+        contrast tone tones palette grain* resolution compress* zoom* crop* depth bokeh
+        realis* realism natural* artificial* plastic seamless* plausib* implausib* geometry
+        rotat* anatom* limb* identity expression* scene* scenery landscape* view_er viewer*
+        photographer* cartoon* painting* painted drawn smooth* crisp* soft* smear* distort*
+        warp* stretch* jagged jaggies remain* kept keeps keeping retain* preserve* preserving
+        unchanged untouched altered replaces replaced replacing removed removes removing
+        vanish* disappear* hover* float* stands standing steps step_wise arrow* sharpness
+        melt* bend bends bent glass metal wood* paint sharpen* size sized tiny huge warm
+        warmer cold cool cooler red blue green yellow white black grey gray brown purple
+        orange pink golden changed change changes chart* graph* axis axes bar bars misread
+        sides inserted inserting fuchs schnee strand himmel schatten licht hintergrund* kante*
+        farbe* scharf unscharf natürlich renard neige sable plage ciel ombre* lumière arrière
+        couleur* bord bords zorro nieve arena playa cielo sombra* luz fondo borde* volpe neve
+        sabbia spiaggia ombra luce sfondo 狐狸 雪 沙滩 天空 影子 阴影 光线 背景 颜色 边缘 自然
+        清晰 キツネ 砂浜 空 影 光 色 자연 배경 그림자 여우""",
 }
 
 UNKNOWN = "UNKNOWN"

@@ -76,6 +76,8 @@ _ORDERED = rf"""
     )
 """
 _HASHED = r"\#(?P<bare>[0-9]{1,3})(?![\w.])"
+_PICTURE_FILE = r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b"
+_FILE = rf"(?:{_WHICH}{_SPACE})?(?P<file>[0-9]{{1,3}})(?={_PICTURE_FILE})"
 _TOGETHER = rf"""
     (?P<all>(?:for[ ])?(?:(?:all|each|every)(?:[ ]of)?(?:[ ]the)?|alle|todas[ ]las
       |toutes[ ]les|所有)
@@ -83,7 +85,7 @@ _TOGETHER = rf"""
   | (?P<both>(?:both|beide|ambas)(?:[ ]edited)?(?:[ ]of[ ]the)?[ ]{NOUN})(?![A-Za-z])
 """
 _IMAGE = re.compile(
-    rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED})",
+    rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED}|{_FILE})",
     re.VERBOSE | re.IGNORECASE,
 )
 # How every name of an image begins, in lower case: to look for names only where one can stand.
@@ -111,8 +113,7 @@ _OF_ALL = re.compile(
     r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
 )
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
-_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
-_SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
+_FILE_ENDING = re.compile(_PICTURE_FILE, re.IGNORECASE)
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
 _ENDS_IN_SCORE = re.compile(r"(?:final)?(?:score|rating|grade|value|points|mark)s?$")
@@ -163,7 +164,10 @@ class Names:
         self.n = n
         self.only = self.factors[0] if len(self.factors) == 1 else None
         self._by_key = {factor.key: factor for factor in factors}
+        self._order = {factor.key: number for number, factor in enumerate(factors, 1)}
         self._known = _known_names(self.factors)
+        listed = r"[ ]*[,/|-][ ]*".join(_loosely(factor.key) for factor in factors)
+        self._keys = re.compile(rf"(?<![\w-]){listed}(?![\w-])") if len(self.factors) > 2 else None
         self._symbols = {normal(factor.symbol) for factor in factors}
         self._pattern = _factor_pattern(
             tuple((factor.key, _all_names(factor)) for factor in self.factors)
@@ -195,6 +199,10 @@ class Names:
 
         return None
 
+    def keys_listed(self, text: str, start: int, end: int) -> bool:
+        """Tell whether all keys stand here in their order: `(acc, pre, qua, real)`."""
+        return self._keys is not None and self._keys.search(lowered(text), start, end) is not None
+
     def is_name(self, label: str) -> bool:
         """Tell whether a label is a factor's name and nothing else."""
         return normal(label) in self._known
@@ -218,16 +226,30 @@ class Names:
         for match in self._pattern.finditer(lowered(text), start, end):
             written = text[match.start() : match.end()]
             modified = " " not in written and _modified(text, written, match.start(), start)
+            if modified and self.only is not None and _OVERALL.search(text, start, match.start()):
+                modified = False
+
             name = normal(written)
             key = self._known[name].key
             in_words = name not in self._symbols
-            index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
+            place, position = self._indexed(text, match.end(), end, key, in_words=in_words)
+            yield FactorName(key, match.start(), place, in_words, position, modified)
+
+    def _indexed(
+        self, text: str, place: int, end: int, key: str, *, in_words: bool
+    ) -> tuple[int, int | None]:
+        """Return where a factor's name ends, with the index it has, and the image that says:
+        `S_acc(2)`. The only image needs none; there `Accuracy (1): 6` numbers the factors."""
+        if self.n > 1:
+            index = (_INDEX if in_words else _SUBSCRIPT).match(text, place, end)
             if index is not None and int(index["index"]) <= self.n:
-                position = int(index["index"])
-                yield FactorName(key, match.start(), index.end(), in_words, position, modified)
-            else:
-                place = (match.start(), match.end())
-                yield FactorName(key, *place, in_words, modified=modified)
+                return index.end(), int(index["index"])
+            return place, None
+
+        index = _NUMBERING.match(text, place, end)
+        if index is not None and int(index["index"]) == self._order[key]:
+            return index.end(), None
+        return place, None
 
     def images_in(self, text: str, start: int, end: int) -> Iterator[ImageName]:
         """Yield every place where images are named by a noun or a number sign."""
@@ -270,7 +292,7 @@ class Names:
     def _position(self, match: re.Match[str]) -> int | None:
         groups = match.groupdict()
 
-        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare"):
+        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare", "file"):
             if groups[group]:
                 return int(groups[group])
 
@@ -384,8 +406,10 @@ _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
     while whose plus both then my s de la el der die das für en points pts where image edit images
-    factor factors assign breakdown""".split()
+    factor factors assign breakdown order""".split()
 )
+# Where one thing is scored, the overall is that one.
+_OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
 
 
@@ -397,9 +421,11 @@ def _modified(text: str, name: str, place: int, start: int) -> bool:
     return before is not None and before["word"].lower() not in _BEFORE_A_NAME
 
 
-_INDEX = re.compile(
-    r"(?:\^\(?|\(|\[|\^?\(?)(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
-)
+_AT_INDEX = r"(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
+_INDEX = re.compile(rf"(?:\^\(?|\(|\[|\^?\(?){_AT_INDEX}")
+# Behind a symbol, a comma does as well: `S_{acc,1}`.
+_SUBSCRIPT = re.compile(rf"(?:\^\(?|\(|\[|,|\^?\(?){_AT_INDEX}")
+_NUMBERING = re.compile(r"[ ]?\((?P<index>[1-9][0-9]?)\)(?=[ ]{0,3}[:=])")
 
 
 @lru_cache(maxsize=64)
@@ -448,10 +474,23 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
         alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
 
+    if len(names) > 1:
+        keys = "|".join(_loosely(key) for key, _ in names)
+        alternatives += [(len(key), _listed(key, keys)) for key, _ in names]
+
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
         rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])"
     )
+
+
+def _listed(key: str, keys: str) -> str:
+    """Return a pattern for a key in a list of keys with their scores: `acc 6, pre - , real 7`."""
+    value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
+    follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{keys})[ ]|$)"
+    behind = rf"(?<![a-z][ ]){_loosely(key)}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
+    before = rf"(?<=[0-9][ ]for[ ]){_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
+    return f"{behind}|{before}"
 
 
 def _loosely(name: str) -> str:

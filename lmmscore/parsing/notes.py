@@ -39,6 +39,9 @@ class Note:
     def casts_doubt(self) -> bool:
         """Tell whether the scores it stands beside may be none."""
         words = self._words
+        if self.key == "comment":
+            return _voids(self.text) or is_alarming(self.text)
+
         value = " ".join(self.text.lower().split())
         if not words:
             return value not in _YES | _NO and _voids(self.text)
@@ -167,6 +170,7 @@ def _voids(text: str) -> bool:
 
 _NONE_OF = re.compile(r"(?:0|no|none|not)\b")
 _TAG = re.compile(r"<[A-Za-z][\w-]*((?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))+)\s*/?>")
+_COMMENT = re.compile(r"<!--(.{1,300}?)-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"'<>]*)[\"']")
 
 
@@ -180,7 +184,10 @@ def flag_in(line: str) -> Note | None:
 
 
 def attributes(text: str) -> Iterator[Note]:
-    """Yield the attributes of XML tags: `<scores rater="human">`."""
+    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`."""
+    for comment in _COMMENT.findall(text):
+        yield Note(None, "comment", comment.strip())
+
     for tag in _TAG.finditer(text):
         for key, value in _ATTRIBUTE.findall(tag[1]):
             yield Note(None, re.sub(r"[_-]", " ", key), value)

@@ -15,13 +15,15 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
+from lmmscore.parsing.remarks import unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale
 
 # At most six digits: what is longer is no score.
 _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9,]))"
 _OUT_OF = r"""
-    (?:/|out[ ]{1,3}of(?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|de
+    (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))(?:[ ](?:a[ ])?(?:possible|maximum|total
+      )(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
       |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
@@ -44,7 +46,8 @@ _IN_WORDS = {
 _CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
 _WORD = re.compile(
     rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b(?:[ ]{{1,3}}out[ ]of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
+    (?P<word>{"|".join(_IN_WORDS)})\b
+      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
     (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|\([0-9]))
   | (?P<chinese>[零一二三四五六七八九十])分
     """,
@@ -64,7 +67,9 @@ _SCALE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
-_ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z")
+_ENDS = re.compile(
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+)
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -72,19 +77,25 @@ _RUNS_ON = re.compile(
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9])
-    | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
+    | [ ]*(?:[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
-      (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit
-        |benefit
-          |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
+        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
+          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
+          |profit|benefit|need|look|have|also|pass|fool))
+        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
         |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
         |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
+        |without[ ](?:the|its|this|that)\b
+        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
         |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
           |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
@@ -93,7 +104,8 @@ _RUNS_ON = re.compile(
           |is[ ]better))?[ ]*(?=[)\]]|$)
         |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
         |out[ ]of[ ](?!10\b)[0-9]
-        |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3})-point\b
+        |(?:on|in)[ ](?:an?|the)[ ]
+          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
@@ -109,11 +121,12 @@ _RUNS_ON = re.compile(
 _EXPLAINS = re.compile(
     r"""
       [ ]*[,;:.!|(\[。，；（]
-    | [ ]*[–—]|[ ]+-[ ]|-[ ]
+    | [ ]*[–—→]|[ ]+-[ ]|-[ ]
+    | [ ]{2,}(?=[^\W\d])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
-    | [ ]*[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
+    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
     """,
     re.VERBOSE,
 )
@@ -145,7 +158,7 @@ _NOT_COUNTED = frozenset(
     could should due rather given though although so thus hence by per vs than again too
     maybe perhaps later here there marks stars point points pts only not considering despite
     at best instead where which that this the a an it i my would final revised corrected be
-    being has had seems might may""".split()
+    being has had seems might may depending according looks means""".split()
 )
 _COUNTED = re.compile(
     r"""
@@ -172,7 +185,7 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
       |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as))*
+        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
     )[ ]*[:=(#]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -185,7 +198,7 @@ _HEDGED_BEFORE = re.compile(
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
         |would[ ]be
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
-      |[<>≤≥~≈±×*^/#$€£]|[0-9][ ]?[-–—]
+      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
     )[ ]*(?:an?[ ])?\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -285,7 +298,8 @@ def is_hedged(text: str, start: int, place: int) -> bool:
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
-    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|[-–—]+|n/?a|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
+    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a"
+    r"|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )
@@ -338,6 +352,8 @@ def entry_fault(
 
     if number.value == scale.high and _DEDUCTED.search(text, place, end):
         return "points are taken off it"
+    if explains is not None and _unsettled_bracket(text, place, end):
+        return "what stands in brackets behind it unsettles it"
 
     if explains is None:
         words = " ".join(text[place : min(end, place + 30)].split())
@@ -349,6 +365,15 @@ def entry_fault(
         return f"it is given two numbers, {_shown(number.value)} and {shown}"
 
     return ""
+
+
+_IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
+
+
+def _unsettled_bracket(text: str, place: int, end: int) -> bool:
+    """Tell whether a few words in brackets say that a number is no verdict: "(blind guess)"."""
+    bracket = _IN_A_BRACKET.match(text, place, end)
+    return bracket is not None and unsettles(bracket["words"])
 
 
 _DEDUCTED = re.compile(
@@ -550,11 +575,15 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?P<words>(?:[ ]*\b(?:is|are|gets?|receives?|earns?|scores?|scored|deserves?|merits?|rated|at
-      |as|of
-      |an?(?![ ]*[:=])|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score
-      |rating|sub-?score
+    (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
+    (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
+      |rated|at|as|of
+      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
+      |score|rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]?(?:为|是|は)[ ]?)?
+    (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -565,7 +594,7 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 _BACKWARD = re.compile(
     r"""
     [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die
-      |la))*|[:=(\[]|[-–—])?
+      |la))*|[:=(\[]|[-–—]|→)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -574,7 +603,7 @@ _BACKWARD = re.compile(
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
+_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
 _MOST = 300
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
@@ -628,7 +657,8 @@ def pairs(
         return []
 
     inside = sorted([*taken, *((name.start, name.end) for name in names)])
-    numbers = _outside(numbers_in(text, start, end), inside)
+    every = list(numbers_in(text, start, end))
+    numbers = _outside(every, inside)
     forward = _forward(text, start, end, names, {number.start: number for number in numbers})
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
@@ -642,14 +672,17 @@ def pairs(
 
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
-    return _made(text, end, names, scale_of, chosen)
+    named = {number.start for number in every if number not in numbers}
+    return _made(text, end, names, scale_of, chosen, named)
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _BRACKETS_OPEN = frozenset("([")
-_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/\n]|and\b)")
+_CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
+_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
+_BEGINS_A_SENTENCE = re.compile(r"[ ](?!and\b|or\b)[a-z]{3,}[ ][a-z]")
 
 
 def _without_shifts(
@@ -670,6 +703,11 @@ def _without_shifts(
         following = claim.label + 1
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
+        parted = parted or _BACKWARD.fullmatch(text, claim.number.end, limit) is None
+        if following == len(names) - 1 and _BEGINS_A_SENTENCE.match(text, names[following].end):
+            # "S_qua – 9 points Preservation suffers …"
+            parted = True
+
         if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
             parted = True
 
@@ -679,7 +717,7 @@ def _without_shifts(
     return kept
 
 
-def _outside(numbers: Iterator[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
+def _outside(numbers: Sequence[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
     """Return the numbers, in order, that stand in none of these stretches, which are in order."""
     kept = []
     at = 0
@@ -801,6 +839,9 @@ def _backward(
         enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
         if enclosed and not (joint["sign"] or "")[:1].isalpha():
             continue
+        if (joint["sign"] or "") in _BRACKETS_OPEN and not _CLOSES_OR_LISTS.match(text, name.end):
+            # "4/10 (realism suffers …)": an explanation that a name begins.
+            continue
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.
             continue
@@ -815,9 +856,9 @@ def _backward(
             # "Question 1: S_acc" numbers what follows.
             continue
 
-        claims[number.start] = _Claim(
-            index, number, _STRONG.search(joint["sign"] or "") is not None
-        )
+        # An arrow may as well lead on to the next entry: "S_acc 4 → S_pre 9".
+        strong = joint["sign"] != "→" and _STRONG.search(joint["sign"] or "") is not None
+        claims[number.start] = _Claim(index, number, strong)
 
     opened = any(claim.label == 0 for claim in claims.values())
     # A name before the first number: then any number parted by spaces may belong to the one before.
@@ -875,7 +916,9 @@ def _made(
     names: Sequence[Name],
     scale_of: Callable[[Name], Scale],
     chosen: dict[int, tuple[_Claim, bool] | None],
+    named: Set[int],
 ) -> list[Pair[Name]]:
+    """Return the pairs; numbers that begin at one of the `named` are part of a name."""
     starts = {found[0].number.start for found in chosen.values() if found is not None}
     made = []
     for index, name in enumerate(names):
@@ -897,7 +940,7 @@ def _made(
         number = claim.number
         limit = names[index + 1].start if index + 1 < len(names) else end
         scale = scale_of(name)
-        fault = _fault(text, name, claim, limit, scale, starts, backward=backward)
+        fault = _fault(text, name, claim, limit, scale, starts, named, backward=backward)
         mark = number.mark(scale)
         joint = text[name.end : number.start]
         behind = text[number.end : limit]
@@ -931,14 +974,16 @@ def _fault(
     limit: int,
     scale: Scale,
     starts: set[int],
+    named: Set[int],
     *,
     backward: bool,
 ) -> str:
     number = claim.number
+    others = starts | named
     if not backward:
-        return entry_fault(text, number, limit, scale, starts)
+        return entry_fault(text, number, limit, scale, others)
 
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)
     following = min((place for place in starts if place >= name.end), default=limit)
-    return entry_fault(text, behind, min(limit, following), scale, starts)
+    return entry_fault(text, behind, min(limit, following), scale, others)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
-from lmmscore.parsing.remarks import heads_plainly, is_neutral, kind_of
+from lmmscore.parsing.remarks import heads_plainly, is_final, is_neutral, kind_of
 from lmmscore.parsing.text import Plain, Span
 from lmmscore.parsing.verdict import LASTING, Kind
 
@@ -16,11 +16,18 @@ _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
     (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
-    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)]
-      (?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))[ ]*)?
+    (?P<numbering>\(?(?P<number>[0-9]{1,3})
+      (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
+        |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*
+      |\[(?P<bracketed>[0-9]{1,3})\](?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9])[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
+)
+# A line of YAML, `- image: 2`. Where one thing is scored, its number may be the score.
+_KEYED_IMAGE = re.compile(
+    r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
+    re.IGNORECASE,
 )
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
@@ -44,13 +51,16 @@ _STOP = re.compile(
 _SUBJECT = re.compile(
     r"""
     (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
-      |achieves?
-      |deserves?|would[ ](?:get|receive|score)|I[ ]would|I[ ]give|I['’]d|a[ ]score)\b
+      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
+      |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
+      [ ](?:with|at))\b
+    | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
+      |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _PARTS = re.compile(
-    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas"
+    r"(?:^|[;.!|]|(?P<comma>,)|,?[ ](?:and|while|whereas"
     r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
 )
 _BARE_HEAD = re.compile(
@@ -84,6 +94,7 @@ _LABEL_TAIL = re.compile(
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
+_SENTENCE_STARTS = re.compile(r"[.;!?][ ]")
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
 _FAR = 3
@@ -172,7 +183,8 @@ class Page:
         if role := _ROLE.match(self.text, head, end):
             head = role.end() if role.end() < end else head
 
-        number = int(opening["number"]) if opening["number"] else None
+        written = opening["number"] or opening["bracketed"]
+        number = int(written) if written else None
         heading = bool(opening["hashes"]) or self._is_bold(head, end)
         named = self.names.factors_in(self.text, start, end)
         if len(named) > _MOST_NAMES:
@@ -190,6 +202,10 @@ class Page:
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
         images = [self._unless_a_score(image, factors, end) for image in images]
+        keyed = _KEYED_IMAGE.fullmatch(self.text, head, end) if self.names.only is None else None
+        if keyed is not None and not images:
+            images = [ImageName((int(keyed["number"]),), head, end)]
+
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
     def _unless_a_score(
@@ -247,7 +263,7 @@ def _one_naming(lines: list[Line]) -> list[Line]:
     """Return the lines; where images go by numbers, letters name nobody knows which."""
     by_sign = set()
     for line in lines:
-        by_sign |= {image.by_sign for image in line.images}
+        by_sign |= {image.by_sign for image in line.images if len(image.positions) == 1}
 
     if by_sign != {True, False}:
         return lines
@@ -303,6 +319,8 @@ class _State:
     positions: tuple[int, ...] | None = None
     kind: Kind = Kind.VERDICT
     caption: str = ""
+    captioned: int = 0
+    """Where the line ends that says so."""
     entries: bool = False
     """Whether something has been scored in this section."""
     scored: bool = False
@@ -378,7 +396,12 @@ def _place(
     if has_scores or line.factors:
         state.entries = True
 
+    # "The paper reports for Image 1 …, and for Image 2 …": what is said of one is said of both.
+    unsure = has_scores and positions == (UNKNOWN,)
     for part in line.parts[1:]:
+        if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
+            part.positions = (UNKNOWN,)
+
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
@@ -488,13 +511,23 @@ def _opening(
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
+    if image is not None and not has_scores and _is_compared_below(page, line):
+        return line.head, None
+
     if image is not None:
         inside = _bracket_of_entries(page, line, image)
         stop = _STOP.match(page.text, image.end, line.end)
         place = stop.end() if stop else image.end
+        if any(image.end <= factor.start < place for factor in line.factors):
+            # "Image 1 score: 8", where that is what is scored.
+            place = image.end
+
         if inside is not None:
             return inside[0], _checked(image.positions, page.n)
         if has_scores and page.n > 1 and _hides_a_list(page, line, image):
+            return place, (UNKNOWN,)
+        if not has_scores and not line.gap and _is_a_sentence_about(page, line, image):
+            # "Image 5 has the better horizon." amid the scores of another: of which it goes on?
             return place, (UNKNOWN,)
         if has_scores and _is_left_empty(page, line, image):
             # "Image 1 ; Image 2 6 S_acc": the first has no scores.
@@ -540,6 +573,20 @@ def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None
 
     named = any(opening.end() <= factor.start < end for factor in line.factors)
     return (opening.end(), end) if named else None
+
+
+def _is_compared_below(page: Page, line: Line) -> bool:
+    """Tell whether an indented line under a score sets it against another image's."""
+    if line.gap or not page.text.startswith("  ", line.start):
+        return False
+    return _COMPARES.search(page.text, line.head, line.images[0].start) is not None
+
+
+def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether a line says something of an image, rather than heads what is said of it."""
+    if _SUBJECT.match(page.text, image.end, line.end) is None:
+        return False
+    return not page.words(line).rstrip().endswith(":")
 
 
 def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
@@ -589,7 +636,9 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
-    if not at_start and not (stop and stop["stop"] in {":", "", "–", "—", ","}) and not subject:
+    headed = stop is not None and stop["stop"] in {":", "", "–", "—", ","}
+    led = factor_next and lead.strip().lower() in {"in", "for", "with"}
+    if not (at_start or headed or subject or led):
         return None
 
     return image
@@ -602,12 +651,17 @@ _OTHERWISE = re.compile(
 
 
 _AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
+# A colon, or the end of a sentence: "vs. Image 2" goes on.
+_HEADING_STOPS = re.compile(r":|(?<!\bvs)[.!?][ ]")
 
 
 def _names_others(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether a heading sets several images against each other: `Image 1 vs. Image 2:`."""
-    colon = page.text.find(":", image.end, line.end)
-    limit = colon if colon >= 0 else line.end
+    stop = _HEADING_STOPS.search(page.text, image.end, line.end)
+    limit = stop.start() if stop else line.end
+    if line.factors:
+        limit = min(limit, line.factors[0].start)
+
     between = page.text[image.end : limit]
     others = [other for other in line.images[1:] if other.start < limit]
     if not others:
@@ -644,11 +698,15 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         if opens is None:
             continue
 
+        if opens["comma"] and _SUBJECT.match(page.text, image.end, line.end) is None:
+            continue
+
         stop = _STOP.match(page.text, image.end, line.end)
         heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
         subject = subject or followed_by_a_score(page, line, image.end)
         ends = stop is not None and stop["stop"] in {"", ","}
+        ends = ends or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
         if ends and not subject and opens["lead"] and _MENTIONED.search(before):
             continue
 
@@ -670,6 +728,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
     return parts
 
 
+_WORD_OR_NUMBER = re.compile(r"\w")
+
+
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether the rest of a line only says something of an image: `Image 3 does it better`."""
     if any(factor.start > image.end for factor in line.factors):
@@ -685,7 +746,9 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     return in_words and not re.search(r"[0-9:]", rest)
 
 
-_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
+_UP_TO_A_SCORE = re.compile(
+    r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?(?:\.(?=\w)|[ ,]*(?:(?:an?|the|its)[ ]|的|の)?)"
+)
 
 
 def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
@@ -720,10 +783,10 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     if factor_heads and not marked:
         return
 
-    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
-    if kind is None and colon:
-        kind = kind_of(words.rstrip(" :").rpartition(". ")[2])
+    if colon:
+        words = words.rstrip(" :").rpartition(". ")[2] + ":"
 
+    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
     if kind is Kind.SOURCE and not line.images and short:
         marked = True
 
@@ -732,13 +795,19 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         state.kind = kind
         state.listed = False
         state.caption = words.strip()
+        state.captioned = line.end
         line.heads = True
         return
 
     if factor_heads or (line.factors and short and marked):
         return
 
-    if kind is Kind.VERDICT and marked:
+    announced = _stands_alone(line) and short and state.kind is not Kind.VERDICT
+    if page.text[state.captioned : line.start] == "\n" and not is_final(words):
+        # "# dummy data", and right under it "scores:": dummy scores.
+        return
+
+    if kind is Kind.VERDICT and (marked or announced):
         if state.entries or state.kind is not Kind.VERDICT:
             state.closed()
             state.positions = None

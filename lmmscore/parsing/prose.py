@@ -13,9 +13,12 @@ from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbe
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
     announces,
+    commands,
     gives,
+    grounds,
     is_final,
     is_neutral,
+    is_no_verdict,
     kind_of,
     makes_up,
     opens_plainly,
@@ -41,10 +44,11 @@ _ORDER_WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _VALUES = re.compile(
-    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
+    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9](?:[0-9./ ,;|&·\t-]|[ ]and[ ])*[0-9])[ ]*[)\]>]?"
+    r"(?:,?[ ]respectively)?[ ]*\.?[ ]*"
 )
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
-_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
+_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
 _OUTPUT = re.compile(
@@ -52,7 +56,9 @@ _OUTPUT = re.compile(
     r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
     re.IGNORECASE,
 )
-_BEFORE_VALUES = re.compile(r"[ ]*[)\]]?[ ]*(?:scores?[ ]*)?[:=→][ ]*")
+_BEFORE_VALUES = re.compile(
+    r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
+)
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
 _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
@@ -83,6 +89,11 @@ class Sequences:
                 continue
 
             if not line.factors:
+                if self.names.keys_listed(self.text, line.head, line.end):
+                    order = [factor.key for factor in self.names.factors]
+                    labelled = True
+                    continue
+
                 found = self._tuple_of(line, order) if order else []
                 if found and (line.images or not labelled):
                     made[index] = found
@@ -164,8 +175,11 @@ class Sequences:
         if match is None:
             return []
 
+        made = self._joined_values(match, keys)
+        if made:
+            return made
+
         place = match.start("values")
-        made: list[Listed] = []
         for key in keys:
             value = _VALUE.match(self.text, place, end)
             number = number_at(self.text, place, end) if value else None
@@ -180,6 +194,26 @@ class Sequences:
                 return []
 
         return made if place >= match.end("values") else []
+
+    def _joined_values(self, match: re.Match[str], keys: Sequence[str]) -> list[Listed]:
+        """Read `8/7/7/6` and `8-7-7-6`: as many numbers as keys, with one sign between all."""
+        values = match["values"]
+        for sign in ("/", "-"):
+            pieces = values.split(sign)
+            if len(pieces) != len(keys) or len(keys) < 3 or not all(map(str.isdigit, pieces)):
+                continue
+
+            made: list[Listed] = []
+            place = match.start("values")
+            for key, piece in zip(keys, pieces, strict=True):
+                end = place + len(piece)
+                number = Number(Fraction(piece), None, place, end, end)
+                made.append((None, key, number.mark(self.names.factor(key).scale)))
+                place = end + 1
+
+            return made
+
+        return []
 
     def _is_sequence(self, line: Line) -> bool:
         """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""
@@ -252,9 +286,17 @@ _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
 _CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+# Behind an image: its score, and what begins an explanation.
+_SCORED_ITEM = re.compile(
+    r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
+    r"(?:[–—(,;.]|-[ ])[ ]*"
+)
+_WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
+_GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
 _IN_VAIN = re.compile(
     r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
     r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
@@ -267,7 +309,7 @@ _LEADS = re.compile(
       |rated|with
       |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
       |hence
-      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its)(?![\w]))*
+      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its|n/?a|none|null)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -275,7 +317,8 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _GIVEN_BELOW = re.compile(
-    r"[(\[]?(?:or|correction|update[d]?|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
+    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
     r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
@@ -284,18 +327,27 @@ _GIVEN_BELOW = re.compile(
 _RESULTS_IN = re.compile(
     r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
 )
+_REACHES = re.compile(
+    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
+    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
+    re.IGNORECASE,
+)
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
     r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
-    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ]"
-    r"(?:has|gets|scores|receives)\b"
+    r"|\b(?:source|original|input|unedited)[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20}[ ]"
+    r"(?:has|gets?|scores?|receives?)\b"
+    r"|^[ ]*def[ ]\w+\("
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
+_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 _NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
-    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
+    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
+    re.IGNORECASE,
 )
 # "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
 _OTHER_VERB = re.compile(
@@ -328,7 +380,7 @@ _COMPARED = re.compile(
 )
 _OWN_LABEL = re.compile(
     r"(?:final|my|sub-?|the|overall)?[ ]*"
-    r"(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
+    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
     re.IGNORECASE,
 )
@@ -336,6 +388,16 @@ _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
     r"(?P<top>[0-9]{1,3})[ ]*[)\].!]*$",
+    re.IGNORECASE,
+)
+_I_GIVE = (
+    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
+)
+# "… Score: 8.", "… Therefore I give 7."
+_GIVEN_AT_THE_END = re.compile(
+    rf"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|{_I_GIVE}"
+    rf"|(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
+    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
 
@@ -481,7 +543,8 @@ class Prose:
             return []
 
         scale = self.names.factor(factor).scale
-        start = line.factors[0].end if line.factors else line.start
+        mentioned = not line.factors or self._only_mentions(line)
+        start = line.start if mentioned else line.factors[0].end
         images = [image for image in line.images if image.start >= start]
         found = pairs(self.text, start, line.end, images, lambda _: scale)
         return [pair for pair in found if not self._is_of_another(line, pair, factor)]
@@ -504,9 +567,22 @@ class Prose:
         if line.factors:
             first = line.factors[0]
             heads = first.start <= line.head + 2 and first.start < line.images[0].start
-            return first.key if heads else None
+            if heads:
+                return first.key
+            return self._heads[index] if self._only_mentions(line) else None
 
         return self._heads[index]
+
+    def _only_mentions(self, line: Line) -> bool:
+        """Tell whether an item of a list under a factor names another in its explanation:
+        "Image 2: 7 – realism suffers, too"."""
+        item = _SCORED_ITEM.match(self.text, line.images[0].end, line.end)
+        factor = line.factors[0]
+        if item is None or line.images[0].start > line.head + 2 or factor.start < item.end():
+            return False
+
+        between = self.text[item.end() : factor.start]
+        return bool(_WORDS.search(between) or _GOES_ON_IN_WORDS.match(self.text, factor.end))
 
     def _heading_factors(self) -> list[str | None]:
         """Return for each line the factor that heads the list in which it stands."""
@@ -523,6 +599,9 @@ class Prose:
                 lead = self.text[line.head : first.start]
                 at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
                 alone = len(keys) == 1 and at_head is not None and not line.images
+                if current is not None and line.images and self._only_mentions(line):
+                    continue
+
                 current = first.key if alone and not self._says_a_number(line) else None
                 if current is not None or any(not pair.backward for pair in self._pairs[index]):
                     above = current
@@ -566,7 +645,8 @@ class Prose:
             if not any(map(str.isalpha, lead)):
                 keys |= {pair.name.key for pair in found if pair.name.position is None}
 
-        return len(keys) == len(self.names.factors) > 1
+        # All but one: that one may be missing.
+        return len(keys) >= max(2, len(self.names.factors) - 1)
 
     def said(self) -> Iterator[Said]:
         """Yield everything that is said of an image on a factor, verdicts only."""
@@ -642,23 +722,37 @@ class Prose:
 
     def _factors_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._pairs[index]
-        if self._is_labelled_behind(line, found) or self._is_a_remark(line, index):
+        if self._is_labelled_behind(line, found) or self._is_a_remark(index):
             self.unplaced = True
             self._sections.setdefault(line.section, _Section()).close(index - 1)
             return
 
+        refused = 0
+        """Where the sentence ends that makes the scores of an image no verdict."""
         for part in line.parts:
             inside = _pairs_inside(found, part)
-            if inside:
-                yield from self._part_says(line, part, inside, index)
+            if not inside or part.start < refused:
+                continue
+
+            before = len(self.drafts)
+            yield from self._part_says(line, part, inside, index)
+            if len(self.drafts) > before:
+                stop = _SENTENCE_STOP.search(self.text, inside[-1].end, line.end)
+                refused = stop.start() if stop else line.end
 
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
 
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
-        if bare and bare[-1] is line.factors[-1]:
-            yield from self._below(line, index, bare)
+        if not bare or bare[-1] is not line.factors[-1]:
+            return
+
+        # "S_acc: The realism suffers, … Score: 7."
+        others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
+        opens = bare == line.factors and not others
+        opens = opens and self._ending_score(line, bare[0]) is not None
+        yield from self._below(line, index, bare[0] if opens else bare[-1])
 
     def _part_says(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
@@ -718,6 +812,11 @@ class Prose:
             if self._speaks_of_another(line, since, pair, positions):
                 continue
 
+            between = self.text[since : pair.start]
+            if number and _LABEL_ENDS.search(between) and is_no_verdict(between):
+                # "S_real: 6 (source: S_qua: 9)"
+                continue
+
             if self._is_labelled_otherwise(line, pair, positions):
                 self.unplaced = True
                 self._sections.setdefault(part.section, _Section()).close(index - 1)
@@ -755,7 +854,7 @@ class Prose:
             if image.start > found[0].end
         )
 
-    def _is_a_remark(self, line: Line, index: int) -> bool:
+    def _is_a_remark(self, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
         quality suffers"."""
         found = self._pairs[index]
@@ -813,7 +912,8 @@ class Prose:
         lead += self.text[place : found[0].start]
         clause = _CLAUSE_BEFORE.split(lead)[-1]
         opening = re.split(r"[.;!?]\s+", lead)[-1].removesuffix(clause)
-        if opening.strip() and not opens_plainly(opening):
+        concluded = _CONCLUDES.match(clause) is not None
+        if opening.strip() and not (opens_plainly(opening) or (concluded and grounds(opening))):
             return False
 
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
@@ -849,7 +949,7 @@ class Prose:
 
         above = self.page.lines[index - 1]
         last = above.factors[-1] if above.factors else None
-        if last is None or last.end < above.end - 2:
+        if last is None or last.end < above.end - 2 or self._is_denied_before(above, last):
             return False
 
         return (
@@ -894,8 +994,12 @@ class Prose:
         if asked or _CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
 
-        if _RESULTS_IN.match(tail):
+        if _RESULTS_IN.match(tail) or (words.endswith("with") and _REACHES.match(tail)):
             return Kind.HYPOTHESIS, ""
+
+        if commands(sentence):
+            # "Add 1 to S_acc, 2 to S_pre"
+            return Kind.DIFFERENCE, ""
 
         if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN, ""
@@ -1110,16 +1214,19 @@ class Prose:
     def _opens_an_entry(self, line: Line, factor: FactorName) -> bool:
         """Tell whether a factor is named to be scored, not in an explanation."""
         before = self.text[line.head : factor.start]
-        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+        if _IN_VAIN.match(self.text, factor.end, line.end):
             return True
-        return _IN_VAIN.match(self.text, factor.end, line.end) is not None
+        if before.strip() and not re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+            return False
+        # "Preservation suffers from the same problem." is no entry.
+        return _GOES_ON_IN_WORDS.match(self.text, factor.end, line.end) is None
 
     def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a part names a factor twice: another image may have begun unannounced."""
         if self.n == 1:
             return False
 
-        last: dict[str, int] = {}
+        entered: set[str] = set()
         scored_at = {pair.name.start for pair in found}
         for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
@@ -1134,22 +1241,26 @@ class Prose:
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
 
-            scored = factor.start in scored_at
-            if factor.key in last and (scored or self._opens_an_entry(line, factor)):
+            # What an explanation mentions, "Good overall quality", is no entry.
+            if factor.start not in scored_at and not self._opens_an_entry(line, factor):
+                continue
+
+            if factor.key in entered:
                 return True
-            last[factor.key] = factor.start
+            entered.add(factor.key)
 
         return False
 
     # --- A number below the name it belongs to ---
 
-    def _below(self, line: Line, index: int, bare: Sequence[FactorName]) -> Iterator[Said]:
+    def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
-        last = bare[-1]
         opens = last.start <= line.head + 2 or bool(
             re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
         )
-        if len({factor.key for factor in line.factors}) > 1 or not opens:
+        several = len({factor.key for factor in line.factors}) > 1
+        ended = last is line.factors[0] and len(line.factors) > 1
+        if (several and not ended) or not opens:
             return
 
         lead = self.text[line.head : line.factors[0].start]
@@ -1216,14 +1327,10 @@ class Prose:
         return bool(self._numbers_below(line, index, last, scale))
 
     def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
-        ended = _AT_THE_END.search(self.text[name.end : line.end])
         found: list[Mark] = []
-        label = self.n > 1 and _LABEL_BEFORE.search(
-            self.text, name.end, name.end + ended.start("value") if ended else name.end
-        )
-        if ended is not None and not label and Fraction(ended["top"]) == scale.high:
-            start = name.end + ended.start("value")
-            found += self._last_number(start, name.end, line.end, scale)
+        ending = self._ending_score(line, name)
+        if ending is not None:
+            found += self._last_number(ending, name.end, line.end, scale)
 
         far = False
 
@@ -1245,6 +1352,21 @@ class Prose:
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _ending_score(self, line: Line, name: FactorName) -> int | None:
+        """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
+        rest = self.text[name.end : line.end]
+        given = _GIVEN_AT_THE_END.search(rest)
+        if given is not None:
+            return name.end + given.start("value")
+
+        ended = _AT_THE_END.search(rest)
+        if ended is None or Fraction(ended["top"]) != self._scale(name).high:
+            return None
+
+        place = name.end + ended.start("value")
+        labelled = self.n > 1 and _LABEL_BEFORE.search(self.text, name.end, place)
+        return None if labelled else place
 
     def _numbers_stand_above(self, index: int) -> bool:
         """Tell whether names and numbers take turns on lines, a number first: they are shifted."""
@@ -1314,7 +1436,8 @@ class Prose:
 
                 return [number.mark(scale)]
 
-            if not rest and (number.top == scale.high or empty):
+            explained = number.top == scale.high and empty and not far and not fault
+            if explained or (not rest and (number.top == scale.high or empty)):
                 return [number.mark(scale)]
             if not rest:
                 return []
@@ -1338,12 +1461,19 @@ class Prose:
         found = self._images[index]
         if not found or self.only is not None:
             return bool(found) and bool(line.factors) and len(found) > 1
-        return not line.factors or len(found) > 1 or self._image_first(line, found)
+        if not line.factors or len(found) > 1 or self._only_mentions(line):
+            return True
+        return self._image_first(line, found)
 
     def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
         """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
-        between = self.text[line.factors[0].end : found[0].name.start]
-        return not re.search(r"\w", between)
+        start, end = line.factors[0].end, found[0].name.start
+        between = self.text[start:end]
+        for image in line.images:
+            if start <= image.start and image.end <= end:
+                between = between.replace(self.text[image.start : image.end], "")
+
+        return not re.search(r"\w", _NO_SCORE.sub("", between))
 
     def _images_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._images[index]
@@ -1361,7 +1491,7 @@ class Prose:
             return
 
         for pair in found:
-            if self._only_counts(line, pair) or self._is_loose(line, pair):
+            if self._only_counts(pair) or self._is_loose(line, pair):
                 continue
 
             for position in pair.name.positions:
@@ -1387,7 +1517,7 @@ class Prose:
         rest = self.text[pair.end : line.end].strip("])\"'. ")
         return not between and not pair.bracketed and bool(rest)
 
-    def _only_counts(self, line: Line, pair: Pair[ImageName]) -> bool:
+    def _only_counts(self, pair: Pair[ImageName]) -> bool:
         """Tell whether a sentence counts something in an image: "Image 3 has 2 dogs"."""
         behind = self.text[pair.name.end : pair.name.end + 2].strip()
         return pair.mark.kind is FaultKind.AMBIGUOUS and behind[:1] not in {":", "=", "("}

@@ -189,6 +189,9 @@ class Contents:
             line = self.page.line_at(self.page.plain.place(each.start))
             before = text[text.rfind("\n", 0, each.start) + 1 : each.start]
             above = replace(self._above(line, sections), label=before.strip(" \t>*`:=-–—.)"))
+            if kind_of(before) not in {None, Kind.VERDICT}:
+                above = replace(above, verdict=False)
+
             headed.append((each, above))
 
         return json_says(headed, self.names)
@@ -235,9 +238,18 @@ class Contents:
 
         sections.add(line.section)
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
-        may_head = words.rstrip().endswith(":") or len(words) < 100
-        caption = kind_of(words) if may_head else None
+        colon = words.rstrip().endswith(":")
+        caption = kind_of(words) if colon or len(words) < 100 else None
+        if not colon and caption in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
+            # "One difference lies outside the target." is no caption.
+            caption = None
+
         own = None if line.factors else caption
+        if own is Kind.VERDICT and not line.gap and line.kind is not Kind.VERDICT:
+            # "# dummy data", and right under it "scores =": dummy scores.
+            before = self.page.line_at(line.start - 1)
+            own = None if before is not None and before.heads else own
+
         kind = own or line.kind
         if position == UNKNOWN:
             position = None
@@ -252,7 +264,8 @@ class Contents:
             if not above.verdict:
                 continue
 
-            for entry in entries_of(table, above.position, self.names):
+            factor = _heading_factor(self.page, line)
+            for entry in entries_of(table, above.position, self.names, factor):
                 span = self.page.span(*entry.mark.span)
                 mark = Mark(entry.mark.value, span, entry.mark.kind, entry.mark.says)
                 yield Said(
@@ -263,6 +276,21 @@ class Contents:
                     table.start + 2_000_000,
                     above.caption,
                 )
+
+
+def _heading_factor(page: Page, line: Line | None) -> str | None:
+    """Return the factor that a line names, where it does nothing else."""
+    if line is None or len(line.factors) != 1 or line.images:
+        return None
+    factor = line.factors[0]
+    rest = page.text[line.head : factor.start] + page.text[factor.end : line.end]
+    return None if re.search(r"\w", rest) else factor.key
+
+
+_OF_NUMBERS = frozenset(
+    (Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND, Kind.SOURCE)
+)
+_SENTENCE_ENDS = re.compile(r"[.!?。]\W*$")
 
 
 def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:

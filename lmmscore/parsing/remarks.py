@@ -55,15 +55,18 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |random[ ](?:scores?|numbers?|values?))\b
       | \b(?:an?|the)[ ](?:ideal|perfect|flawless|better|good|bad|poor|successful|typical|average
           |failed|best[ ]possible|worst[ ]possible)[ ]
-          (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks)\b
+          (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks
+          |(?:one[ ])?expects?)\b
       | ^(?:ideal|perfect|flawless|best[ ]possible|best[ -]case|worst[ -]case|target|desired
       |expected)
           (?:[ ](?:\w+[ ]?){0,2})?$
       | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score
       |receive)
+      | (?<!\bI[ ])\b(?:would|could|might)[ ](?:have|be|get|score|receive|earn|deserve)$
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
       | \botherwise[ ,:]*$
-      | \b(?:would|could|might|may)[ ](?:then[ ])?(?:look[ ]like|be[ ]as[ ]follows|read)\b
+      | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
+      | \b(?:would|could|might|may)[ ](?:then[ ])?be[ ]as[ ]follows\b
         """,
     ),
     (
@@ -76,6 +79,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
             |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
+      | \b(?:will|shall|would|should|must|please)\b.*\b(?:format|structure|schema|template)$
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
@@ -107,13 +111,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"""
         \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
       | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
-      | \bcoefficients?\b|\bGewicht\w*|\bpesos?\b|权重|重み
+      | \bcoefficients?\b|\bGewicht\w*|\bpes[oi]s?\b|\bpoids\b|\bwagi\b|\bвеса\b|权重|重み
         """,
     ),
     (
         Kind.DIFFERENCE,
         r"""
-        \b(?:differences?|deltas?|gaps?|margins?|points[ ]apart|improvements?|deductions?
+        \b(?:differences?|deltas?|gaps?|margins?|improvements?|deductions?
+          |points?[ ](?:apart|taken[ ]off|off|lost|deducted|docked|subtracted|removed)
           |penalt(?:y|ies)
           |deviations?|changes?[ ](?:from|in|to|since)|compared[ ](?:to|with)|relative[ ]to)\b|Δ
         """,
@@ -155,8 +160,9 @@ _COMPILED = tuple(
 )
 _OF_SCORES = re.compile(
     r"""
-    \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|grades?|results?|breakdown|marks?
-      |sub-?scores?|Bewertung\w*|Noten?|Punkte|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
+    \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|decisions?|grades?|results?|marks?
+      |breakdown
+      |sub-?scores?|Bewertung\w*|Noten?|Punkte|oceny|voti|cijfers|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
     | 评分|得分|打分|分数|採点|評価|スコア|점수|평가
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -267,12 +273,12 @@ _UNSEEN = rule(
     # "no pictures were attached", "without images", "in the absence of the pictures"
     "NOT (LINK|THE|THIS|YOU|REAL|NUMBER|SOURCE|THING|ARRIVE|SEE|TOWARD)* (PICTURE|FILE)"
     " ((BE|HAVE|HAD|MIGHT|WILL)* (ARRIVE|SEE) (?!THE|GRADE|GOOD|NUMBER)"
-    "|TOWARD (SEE|JUDGE)|COMMA|COLON|$)",
+    "|TOWARD (SEE|JUDGE)|LINK (THIS|YOU|THE|SELF)+ (TIME|FILE)|COMMA|COLON|$)",
     # "the images did not load", "Image 2 was never shown to me"
-    "(PICTURE|FILE) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
+    "(PICTURE|FILE|THING) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
     " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
     # "the pictures are missing", "a corrupt file"
-    "(PICTURE|FILE) (NUMBER|LINK)* (BE|HAVE|SEE|TOWARD)* BROKEN",
+    "(?<!CONTENT LINK) (PICTURE|FILE) (NUMBER|LINK|ANNOUNCE)* (BE|HAVE|SEE|TOWARD)* BROKEN",
     "BROKEN (FILE|PICTURE ARRIVE)",
     # "since it did not load", "did not load", "nothing was attached"
     "^ (HAVE|BE|MIGHT)* NOT (BE|HAVE)* (ARRIVE|SEE) (COMMA|$)",
@@ -367,6 +373,7 @@ _UNDONE = rule(
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
+    "(THIS|IT|SELF|THE) (BE|HAVE|SEE|JUDGE)* THE? WRONG PICTURE",
     # "swap the rows", "the labels are mixed up", "subtract 1 from every score"
     "ALTER .* (SCORE|LAYOUT|THIS|IT$)",
     "(SCORE|LAYOUT|THIS) .* ALTER",
@@ -377,6 +384,8 @@ _UNDONE = rule(
     " (WRONG|QUANTITY|BOUND|NOT (FINAL|SELF|JUDGE|HEDGE|REAL))",
     "SELF (HAVE|JUDGE|MIGHT|THE|ARRIVE|LINK|SELF)* WRONG",
     "MIGHT? NOT (REAL|BE|TOWARD)* HEDGE",
+    # "That was the first reviewer's opinion"
+    "^ (THIS|IT) (BE|HAVE)* (THE|NUMBER|OTHER)* (RATER|MODEL|YOU)",
     "(SCORE|THIS) .* MUST BE",
 )
 
@@ -437,6 +446,11 @@ _NONE_OF = rule(
     "^ NOT (LINK|THE|THIS|NUMBER)* PICTURE?"
     " (BE|HAVE|ARRIVE|JUDGE|UNKNOWN) .* (GRADE|LOW|GOOD|NUMBER|SCORE|FACTOR)"
 )
+# "Some factors could not be judged and are left out"
+_LEFT_OUT = rule(
+    "^ (THE|NUMBER|OTHER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE"
+    " (LINK|BE|UNKNOWN|COMMA|TOWARD|THE|THIS|PICTURE)* $"
+)
 _OF_THE_SCORES = rule(
     "^ (LINK|COURTESY|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|LINK|FINAL)* (SCORE|LAYOUT|THIS)"
 )
@@ -446,7 +460,11 @@ _ASSIGNED = rule(
 )
 _EXPLAINS = rule("^ (LINK|GRADE|ANNOUNCE)* REASON COLON")
 # "The sum is 15", "weighted sums follow in the next step"
-_TOTALS = rule("^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)")
+_TOTALS = rule(
+    "^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)",
+    # "With weights of 0.4, 0.3, 0.2 and 0.1 the totals are 6.5 and 5.5"
+    "^ (LINK|THE|JUDGE|NUMBER|COMMA|QUANTITY)+ THE TOTAL (SCORE|BE)* NUMBER",
+)
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
 _BOUND = any_of("BOUND")
@@ -463,8 +481,11 @@ def is_doubtful(words: str) -> bool:
 
 
 def is_courteous(sentence: str) -> bool:
-    """Tell whether a sentence thanks, offers or asks, and does nothing else."""
+    """Tell whether a sentence greets, thanks, offers or asks, and does nothing else."""
     row = row_of(sentence)
+    if _GREETING.fullmatch(row):
+        return True
+
     if _OFFERED.intersection(row) and is_foreign(sentence):
         return not ((_ALARM | _UNFIXED).intersection(row) and _TOPIC.intersection(row))
     if _OFFER.match(row):
@@ -475,6 +496,10 @@ def is_courteous(sentence: str) -> bool:
 
 
 _OFFERED = any_of("OFFER")
+# "Great, let's dive in!", "Understood, I am ready."
+_GREETING = rule(
+    "(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*"
+)
 
 
 def _told(words: str) -> str:
@@ -531,10 +556,13 @@ _UNTOLD = rule(
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence apart from all entries is known to leave scores as they are."""
     row = row_of(sentence)
-    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE)):
+    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT)):
         return True
 
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
+        return True
+
+    if _is_of_something_else(sentence, row):
         return True
 
     if (_ALARM - _QUANTITY).intersection(row):
@@ -555,6 +583,33 @@ def is_harmless(sentence: str) -> bool:
     return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
 
 
+def _is_of_something_else(sentence: str, row: str) -> bool:
+    """Tell whether a whole sentence speaks neither of scores nor of who gave them: "The bridge lost
+    one arch", in whatever language."""
+    if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
+        return False
+
+    # In a language of which hardly a word is known, anything may be said.
+    words = [word for word in _WORD.findall(sentence.lower()) if len(word) > 1]
+    strange = sum(row_of(word) == _NOBODY_KNOWS for word in words)
+    if is_foreign(sentence) and 4 * strange > 3 * len(words):
+        return False
+
+    return not (_REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _is_unseen(sentence))
+
+
+_SHORTEST_SENTENCE = 4
+_WHOLE = re.compile(r"[.!。！][\"'”’)]*\s*$")
+_REFERRING = any_of(
+    *("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "SCALE", "IF", "HEDGE", "MIGHT", "UNREAL", "DRAFT"),
+    *("WITHDRAW", "ALTER", "RATER", "MODEL", "FILE", "BOUND", "TIME", "MEANS"),
+)
+# "Taken from …", "straight out of …", "they are from …": whose the scores are.
+_TAKEN_FROM = rule(
+    "^ (JUDGE|ARRIVE|FROM|UNKNOWN FROM|THE? UNKNOWN? FROM|IT (BE|HAVE|ARRIVE)* FROM)",
+    # "please do not use"
+    ".* COURTESY .* NOT",
+)
 _NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
 _FEW = 2
 
@@ -570,11 +625,23 @@ def is_innocent(sentence: str) -> bool:
     return (
         bool(_SUBJECT.match(row))
         and not _LEGEND.match(row)
-        and not (_ALARM - _WRONG).intersection(row)
+        and not (_ALARM - _WRONG - _QUANTITY).intersection(row)
     )
 
 
 _SUBJECT = rule("^ (LINK|ANNOUNCE|COMMA)* (THE|IT|THIS|PICTURE|ANSWER|NUMBER|SELF)")
+
+
+def unsettles(aside: str) -> bool:
+    """Tell whether words beside scores, in a label or in brackets, make them no verdict."""
+    row = row_of(aside)
+    if shows(row) or _FINAL_WORD.intersection(row):
+        return sees_nothing(aside)
+    mistaken = _SELF.intersection(row) and _WRONG.intersection(row)
+    return bool(_NO_VERDICT.intersection(row) or mistaken) or sees_nothing(aside)
+
+
+_NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 
 
 def doubts_one(sentence: str) -> bool:
@@ -715,6 +782,9 @@ def announces(words: str) -> bool:
     if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT).intersection(row):
         return True
 
+    if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
+        return True
+
     if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
         return False
 
@@ -725,6 +795,11 @@ def announces(words: str) -> bool:
     return len(row) > 4 or bool(_HEADS.intersection(row))
 
 
+# "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
+_OWN_SCORES = rule(
+    "SELF (FINAL|GRADE|REAL)* SCORE",
+    "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+)
 _SOURCE = any_of("SOURCE")
 _FINAL_WORD = any_of("FINAL")
 _DRAFT = any_of("DRAFT")
@@ -752,6 +827,12 @@ def opens_plainly(words: str) -> bool:
     return _ELSEWHERE.match(words) is None and not (_DOUBT - _QUANTITY).intersection(row)
 
 
+def grounds(words: str) -> bool:
+    """Tell whether words before "so" give reasons: "No other differences exist"."""
+    return not (_ALARM - _WRONG - _QUANTITY - _OTHER).intersection(row_of(words))
+
+
+_OTHER = any_of("OTHER")
 _ELSEWHERE = re.compile(
     r"\W*(?:in|on|at|from|per|according|under|to|like|as|by|among|of|within|for)[ ]", re.IGNORECASE
 )

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import is_no_verdict, makes_up, sees_nothing
+from lmmscore.parsing.remarks import is_no_verdict, is_plain, makes_up, sees_nothing, unsettles
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
@@ -25,6 +25,7 @@ _IMAGE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
+_FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
 _RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place|standing)\b", re.IGNORECASE)
 _SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 _EXACTLY_SCORES = re.compile(
@@ -89,7 +90,11 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 
     `written` says where a place of the text was in the reply, in which columns were aligned.
     """
-    found = [table for table in barred_tables(text) if _is_grid(table, names)]
+    found = [
+        table
+        for table in barred_tables(text)
+        if _is_grid(table, names) or _is_of_one_factor(table.rows[0])
+    ]
     taken = [(table.start, table.end) for table in found]
     found += _spaced(text, names, taken, written)
     return sorted(found, key=lambda table: table.start)
@@ -97,6 +102,9 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 
 def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
+    if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
+        return True
+
     for row in table.rows[:_WIDEST]:
         if _numbered_at_random(row):
             return False
@@ -112,6 +120,13 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         labels += row[:2]
 
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
+
+
+def _is_of_one_factor(head: Row) -> bool:
+    """Tell whether a heading is that of images and their scores, on a factor named above."""
+    first, *others = (cell.text for cell in head)
+    named = _IMAGE_COLUMN.fullmatch(first) or _NUMBER_COLUMN.fullmatch(first)
+    return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
 
 
 def _numbered_at_random(row: Row) -> bool:
@@ -140,7 +155,17 @@ def _is_an_entry(text: str, names: Names) -> bool:
         return False
 
     last = bare.split()[-1] if bare.split() else ""
-    return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
+    if names.is_name(last):
+        return True
+
+    # "8 (S_acc)" is an entry, "8 (realism suffers)" a number and its explanation.
+    outside = _IN_BRACKETS.sub(_name_or_nothing(names), text)
+    return bool(names.factors_in(outside, 0, len(outside)))
+
+
+def _name_or_nothing(names: Names) -> Callable[[re.Match[str]], str]:
+    """Return what replaces a bracket: itself where it holds nothing but a factor's name."""
+    return lambda bracket: bracket[0] if names.is_name(bracket[0]) else ""
 
 
 def barred_tables(text: str) -> Iterator[ReplyTable]:
@@ -274,7 +299,11 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
             return factors[0] is None or not head[0].text
 
     if len(head) < 3:
-        return False
+        by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
+        return bool(by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1)
+
+    if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
+        return True
 
     images = 0
     for cell in head[1:]:
@@ -368,7 +397,7 @@ def _split(line: re.Match[str], separator: str) -> Row:
     cells = []
     place = line.start()
     if separator:
-        for piece in line[0].split(separator):
+        for piece in _pieces(line[0], separator):
             stripped = piece.strip().strip("\"'")
             offset = piece.index(stripped) if stripped else 0
             cells.append(TableCell(stripped, place + offset))
@@ -391,9 +420,19 @@ def _split(line: re.Match[str], separator: str) -> Row:
     return cells
 
 
-def entries_of(table: ReplyTable, above: int | None, names: Names) -> list[Entry]:
-    """Return what a table says, by what its heading and its first columns name."""
-    return _without_repetition(_TableReader(table, above, names).entries())
+def _pieces(line: str, separator: str) -> list[str]:
+    """Return the parts of a line between separators; one in quotation marks is part of its cell."""
+    if '"' not in line:
+        return line.split(separator)
+    return re.findall(rf'(?:^|(?<={separator}))(?:[ ]*"[^"]*"[ ]*|[^{separator}]*)', line)
+
+
+def entries_of(
+    table: ReplyTable, above: int | None, names: Names, factor: str | None = None
+) -> list[Entry]:
+    """Return what a table says, by what its heading and its first columns name, and the image and
+    the factor above it."""
+    return _without_repetition(_TableReader(table, above, names, factor).entries())
 
 
 def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
@@ -416,7 +455,9 @@ def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
 class _TableReader:
     """Reads one table."""
 
-    def __init__(self, table: ReplyTable, above: int | None, names: Names) -> None:
+    def __init__(
+        self, table: ReplyTable, above: int | None, names: Names, factor: str | None
+    ) -> None:
         self.names = names
         self.n = names.n
         self.rows = table.rows
@@ -426,6 +467,8 @@ class _TableReader:
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
+        self.factor = factor
+        """The factor that heads the whole table."""
 
     def _is_labelled_within(self) -> bool:
         """Tell whether images are named in a later column: then the first may hold anything."""
@@ -449,6 +492,9 @@ class _TableReader:
         first = [self._factor_in(row[0]) for row in self.rows]
         if any(columns[1:]) or self._is_one_row_a_factor(columns, first):
             return self._images_as_rows(columns)
+
+        if not any(first) and self.factor is not None and _is_of_one_factor(self.head):
+            return self._of_one_factor(self.factor)
 
         if not any(first):
             return self._a_line_a_score()
@@ -511,8 +557,9 @@ class _TableReader:
         alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
-            if len(row) > len(self.head):
-                # A bar too many: which column a number stands in is anybody's guess.
+            if len(row) > len(self.head) or (len(row) < len(self.head) and row is not body[-1]):
+                # A bar too many or too few: which column a number stands in is anybody's guess.
+                # The last row may have been cut off.
                 continue
 
             if len(named) > 1:
@@ -536,7 +583,7 @@ class _TableReader:
             if short and is_no_verdict(cell.text):
                 return True
 
-            if _says_it_is_none(cell.text):
+            if _says_it_is_none(cell.text) or (len(cell.text.split()) < 4 and unsettles(cell.text)):
                 return True
 
         return False
@@ -625,6 +672,18 @@ class _TableReader:
 
         return found
 
+    def _of_one_factor(self, key: str) -> list[Entry]:
+        """Read `| Image 1 | 6 |` under a factor."""
+        column = _score_column(self.head, self.body, 1)
+        images = self._images_of_rows(self.body, [None] * len(self.head)) or []
+        found: list[Entry] = []
+        for row, named in zip(self.body, images, strict=False):
+            cell = _score_cell(row, column, 1)
+            if cell is not None and len(named) == 1:
+                found += self._entry(next(iter(named)), key, cell)
+
+        return found
+
     def _a_line_a_score(self) -> list[Entry]:
         """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
         scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
@@ -700,15 +759,24 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return _column_called_score(head, first)
 
     headings = {i: head[i].text if i < len(head) else "" for i in numeric}
-    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
     if len(numeric) == 1:
-        return next(iter(scores), None)
+        return numeric[0] if _may_head_scores(headings[numeric[0]]) else None
+
+    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
+    if len(scores) == 1 and all(map(_may_head_scores, scores.values())):
+        return next(iter(scores))
 
     clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
     if not clear:
         clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
 
     return clear[0] if len(clear) == 1 else None
+
+
+def _may_head_scores(heading: str) -> bool:
+    """Tell whether a column of that name may hold this judge's scores: not "Last year"."""
+    bare = _IN_BRACKETS.sub("", heading)
+    return not is_no_verdict(heading) and (not bare.strip() or is_plain(bare))
 
 
 def _is_number(row: Row, column: int) -> bool:

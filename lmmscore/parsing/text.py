@@ -42,7 +42,8 @@ _NAMING = frozenset(("id", "number", "index", "n", "no", "name", "factor", "imag
 
 _MARKS = re.compile(
     r"""
-      (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
+      (?P<crossed><s>[^<\n]{1,12}</s>)
+    | (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
         |\[/?INST\])
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
@@ -55,6 +56,7 @@ _MARKS = re.compile(
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
     | (?P<rule>^(?:[*_][ ]?){3,200}$)
+    | (?P<circled>^[ ]*[\u2460-\u2473])
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
     | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
         |quad|qquad|large|Large|[,;!%])(?![A-Za-z])
@@ -64,7 +66,8 @@ _MARKS = re.compile(
     | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2793\u2795-\u2798\u2b05-\u2b5f]
         |[\u2580-\u25ff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff\u231a-\u23ff])+)
     | (?!(?<=[\d)])\*[\d(S]|(?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
-    | [`$\\{}]
+    | \$(?![0-9.,]+[^$\n]*(?:\n|\Z))    # a formula's, not a price's
+    | [`\\{}]
     | (?<![A-Za-z0-9])_+    # emphasis, not the underscore inside a name
     | _+(?![A-Za-z0-9{\\])
     """,
@@ -114,13 +117,29 @@ class Plain:
         """Return where in the plain text a place of the original is, or would be."""
         index = bisect_right(self.origins, original) - 1
         offset = 0 if self.fixed[index] else original - self.origins[index]
-        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
-        return min(self.starts[index] + offset, end)
+        return min(self.starts[index] + offset, self._end_of(index))
+
+    def end_place(self, original: int) -> int:
+        """Return where in the plain text a stretch ends that ends there in the original."""
+        index = bisect_right(self.origins, original - 1) - 1
+        return self._end_of(index) if self.fixed[index] else self.place(original - 1) + 1
+
+    def _end_of(self, index: int) -> int:
+        return self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+
+
+# What a user says in a chat that a judge makes up, up to where it answers itself.
+_USER_SAYS = re.compile(
+    r"^[ *#]*(?:user|human|system)[ *]*:.*?(?=^[ *#]*(?:assistant|ai|bot|model|gpt)[ *]*:|\Z)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
 
 
 def drafts(text: str) -> list[Span]:
-    """Return the stretches in which a judge thinks aloud before it answers."""
+    """Return the stretches that are not the judge's answer: where it thinks aloud before it, and
+    what it has a user say."""
     found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
+    found += [match.span() for match in _USER_SAYS.finditer(text)]
     opened: list[re.Match[str]] = []
     place = 0
     for match in sorted(
@@ -202,7 +221,8 @@ class _Writer:
         self._add(piece, origin, fixed=False)
 
     def replaced(self, piece: str, origin: int) -> None:
-        if piece:
+        # Tags that end a line one after the other end one line.
+        if piece and not (piece == "\n" and self.pieces and self.pieces[-1].endswith("\n")):
             self._add(piece, origin, fixed=True)
 
     def _add(self, piece: str, origin: int, *, fixed: bool) -> None:
@@ -294,6 +314,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return f"{match['upper']}/{match['lower']}"
     if groups["entity"]:
         return html.unescape(match[0])
+    if groups["circled"]:
+        return f"{ord(match[0].strip()) - 0x245F}. "
     if groups.get("cell"):
         return " | " if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip() else ""
 
@@ -313,6 +335,7 @@ _WORDS_FOR = {
     "rule": "---",
     "token": "",
     "struck": "",
+    "crossed": "",
 }
 
 
