@@ -17,9 +17,9 @@ from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.notes import Note, flag_in
 from lmmscore.parsing.numbers import (
     is_upside_down,
-    numbers_in,
     speaks_of_scale_without,
     stated_tops,
+    values_in,
 )
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import (
@@ -558,7 +558,7 @@ def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
         return False
 
     if is_about_a_scale(text):
-        numbers = {number.value for number in numbers_in(text, 0, len(text))}
+        numbers = values_in(text)
         if numbers and not numbers & asked:
             return True
 

@@ -266,6 +266,12 @@ def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
         yield _number(match)
 
 
+def values_in(text: str) -> set[Fraction]:
+    """Return every number that a text names, and what each is out of."""
+    found = list(numbers_in(text, 0, len(text)))
+    return {number.value for number in found} | {each.top for each in found if each.top is not None}
+
+
 def number_at(text: str, place: int, end: int) -> Number | None:
     """Return the number that stands right here, in brackets or quotation marks or not."""
     opening = _OPENING.match(text, place, end)
@@ -520,7 +526,7 @@ def speaks_of_scale_without(text: str, tops: Set[Fraction]) -> bool:
     if not _OF_A_SCALE.search(text):
         return False
 
-    found = {number.value for number in numbers_in(text, 0, len(text))}
+    found = values_in(text)
     if found & tops or re.search(r"\bten\b", text, re.IGNORECASE):
         return False
 
@@ -600,6 +606,8 @@ _BACKWARD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # A dash in a column of its own is a missing score: "S_pre   —    1".
+# In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
+_CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
@@ -797,7 +805,7 @@ def _forward(
         number = known.get(joint.end()) or number_at(text, joint.end(), limit)
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
-        if _MISSING_CELL.search(joint[0]):
+        if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
             continue
 
         sign = (joint["sign"] or "") + (joint["words"] or "")

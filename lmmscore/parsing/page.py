@@ -89,7 +89,8 @@ _SCORE_LINE = re.compile(
 )
 _ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
 _LABEL_TAIL = re.compile(
-    r"[A-Za-z].*:\s*$|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
+    r"[A-Za-z].*:\s*$|[.;|][ ]+[(\[][0-9]{1,2}[)\]]\W*$"
+    r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
 )
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE

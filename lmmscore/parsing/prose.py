@@ -26,7 +26,7 @@ from lmmscore.parsing.remarks import (
     takes_back,
 )
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
-from lmmscore.scales import Scale
+from lmmscore.scales import Factor, Scale
 
 # --------------------------------------------------------------------------------------------------
 # Numbers without names: in a stated order, one for each image, or of the only factor there is.
@@ -54,6 +54,17 @@ _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\
 _OUTPUT = re.compile(
     r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b"
     r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
+    re.IGNORECASE,
+)
+_I_GIVE_IT = re.compile(
+    r"\b(?:I|we)(?:['’]d|[ ]would)?[ ](?:rate|give|score|assign|award|grade|mark|judge)\b"
+    r"(?:[ ](?!not\b|if\b)[^\W\d_]+){0,5}?[ ](?:(?:an?|with|as|at)[ ])*"
+    r"(?:(?:score|rating|grade|mark)[ ]of[ ])?(?P<value>[0-9])",
+    re.IGNORECASE,
+)
+_OUT_OF_TOP = re.compile(
+    r"\W*(?:(?:final[ ])?verdict\W+)?(?P<value>[0-9]{1,3}(?:\.[0-9]+)?)[ ]*"
+    r"(?:/|out[ ]of)[ ]*[0-9]{1,3}[ ]*(?:[.!–—]|$)",
     re.IGNORECASE,
 )
 _BEFORE_VALUES = re.compile(
@@ -262,6 +273,7 @@ class Sequences:
                 if number is not None:
                     yield None, only.key, number.mark(only.scale)
 
+            yield from self._given_outright(only)
             return
 
         lines = [line for line in self.page.lines if not self.page.in_table(line)]
@@ -276,6 +288,29 @@ class Sequences:
             values = self._values(place, line.end, [only.key] * self.n)
             for position, (_, key, mark) in enumerate(values, 1):
                 yield position, key, mark
+
+    def _given_outright(self, only: Factor) -> Iterator[Listed]:
+        """Yield what a sentence gives the only image: "I rate it 4 out of 5", or "7/10." alone."""
+        for line in self.page.lines:
+            if line.kind is not Kind.VERDICT or self.page.in_table(line):
+                continue
+
+            given = _I_GIVE_IT.search(self.text, line.head, line.end)
+            given = given or _OUT_OF_TOP.match(self.text, line.head, line.end)
+            if given is None:
+                continue
+
+            lead = _SENTENCE_STOP.split(self.text[line.head : given.start()])[-1]
+            number = number_at(self.text, given.start("value"), line.end)
+            if number is None or _CONDITION.search(lead) or is_no_verdict(lead):
+                continue
+
+            mark = number.mark(only.scale)
+            fault = entry_fault(self.text, number, line.end, only.scale)
+            if fault:
+                mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
+
+            yield None, only.key, mark
 
 
 # --------------------------------------------------------------------------------------------------
