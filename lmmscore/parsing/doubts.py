@@ -457,7 +457,7 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
     """Whether a heading behind all scores has named an image: what follows is said of it."""
 
     for line, scored in zip(page.lines, entries, strict=True):
-        if page.in_table(line):
+        if page.in_table(line) or page.names.keys_listed(page.text, line.head, line.end):
             continue
 
         if scored and line.end < last and not _may_undo(page.words(line)):

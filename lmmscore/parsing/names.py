@@ -476,7 +476,10 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
 
     if len(names) > 1:
         keys = "|".join(_loosely(key) for key, _ in names)
-        alternatives += [(len(key), _listed(key, keys)) for key, _ in names]
+        for key, all_names in names:
+            # A key that is a name as well is found anywhere.
+            if normal(key) not in map(normal, set(all_names) - {key}):
+                alternatives.append((len(key), _listed(key, keys)))
 
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(

@@ -164,6 +164,7 @@ _COUNTED = re.compile(
     r"""
       [ ]of[ ](?:the[ ]|all[ ])?[0-9]{1,4}[ ][^\W\d_]
     | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
+    | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
     | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
       (?P<word>[^\W\d_][\w'’-]*)
     """,
@@ -680,7 +681,7 @@ def pairs(
 
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
-    named = {number.start for number in every if number not in numbers}
+    named = {number.start for number in every} - {number.start for number in numbers}
     return _made(text, end, names, scale_of, chosen, named)
 
 

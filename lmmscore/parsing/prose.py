@@ -102,7 +102,7 @@ class Sequences:
             if not line.factors:
                 if self.names.keys_listed(self.text, line.head, line.end):
                     order = [factor.key for factor in self.names.factors]
-                    labelled = True
+                    labelled = False
                     continue
 
                 found = self._tuple_of(line, order) if order else []

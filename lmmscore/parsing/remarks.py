@@ -629,7 +629,10 @@ def is_innocent(sentence: str) -> bool:
     )
 
 
-_SUBJECT = rule("^ (LINK|ANNOUNCE|COMMA)* (THE|IT|THIS|PICTURE|ANSWER|NUMBER|SELF)")
+_SUBJECT = rule(
+    "^ (LINK|ANNOUNCE|COMMA)* (THE|IT|THIS|PICTURE|ANSWER|NUMBER|SELF)",
+    "^ (NOT|NOTHING) [^SCORE LAYOUT THIS PICTURE FILE]* $",
+)
 
 
 def unsettles(aside: str) -> bool:

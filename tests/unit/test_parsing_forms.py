@@ -1,0 +1,212 @@
+"""Forms in which judges give scores, and words beside them: what is read, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmmscore.dialog import load_dialog
+from lmmscore.parsing import read_text
+from lmmscore.scales import Factor, Scale
+
+FOUR = load_dialog("lmm-score").factors
+ONE = (Factor(key="score", name="Score", symbol="Score", scale=Scale(min=1, max=10)),)
+TWO_IMAGES = (
+    "Image 1: S_acc 7, S_pre 5, S_qua 9, S_real 6\nImage 2: S_acc 4, S_pre 8, S_qua 3, S_real 2"
+)
+BOTH = {1: (7, 5, 9, 6), 2: (4, 8, 3, 2)}
+LIST = "S_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6"
+
+
+def scores(reply, n, factors=FOUR):
+    """Return what is read, for each image in the order of the factors."""
+    read = read_text(reply, factors, n).scores
+    found = {}
+    for image in range(1, n + 1):
+        row = tuple(read.get((image, factor.key)) for factor in factors)
+        if any(score is not None for score in row):
+            found[image] = row
+    return found
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Image 1 - acc 7 · pre 5 · qua 9 · real 6\nImage 2 - acc 4 · pre 8 · qua 3 · real 2",
+        "[1] S_acc 7 S_pre 5 S_qua 9 S_real 6\n[2] S_acc 4 S_pre 8 S_qua 3 S_real 2",
+        "1: acc=7; pre=5; qua=9; real=6\n2: acc=4; pre=8; qua=3; real=2",
+        "① S_acc: 7, S_pre: 5, S_qua: 9, S_real: 6\n② S_acc: 4, S_pre: 8, S_qua: 3, S_real: 2",
+        "01.png: S_acc 7, S_pre 5, S_qua 9, S_real 6\n02.png: S_acc 4, S_pre 8, S_qua 3, S_real 2",
+        "Image 1: 7 → S_acc, 5 → S_pre, 9 → S_qua, 6 → S_real\n"
+        "Image 2: 4 → S_acc, 8 → S_pre, 3 → S_qua, 2 → S_real",
+        "S_acc/S_pre/S_qua/S_real\nImage 1: 7/5/9/6\nImage 2: 4/8/3/2",
+        "Image: (acc, pre, qua, real)\n1: (7, 5, 9, 6)\n2: (4, 8, 3, 2)",
+        "For Image 1, I give 7 for accuracy, 5 for preservation, 9 for quality and 6 for realism. "
+        "For Image 2, I give 4 for accuracy, 8 for preservation, 3 for quality and 2 for realism.",
+        "Image 1 comes out with 7 in accuracy, 5 in preservation, 9 in quality and 6 in realism.\n"
+        "Image 2 comes out with 4 in accuracy, 8 in preservation, 3 in quality and 2 in realism.",
+        "For Image 1, S_acc, S_pre, S_qua and S_real are 7, 5, 9 and 6, respectively.\n"
+        "For Image 2, S_acc, S_pre, S_qua and S_real are 4, 8, 3 and 2, respectively.",
+        "$S_{acc,1} = 7$, $S_{pre,1} = 5$, $S_{qua,1} = 9$, $S_{real,1} = 6$\n"
+        "$S_{acc,2} = 4$, $S_{pre,2} = 8$, $S_{qua,2} = 3$, $S_{real,2} = 2$",
+        "- image: 1\n  S_acc: 7\n  S_pre: 5\n  S_qua: 9\n  S_real: 6\n"
+        "- image: 2\n  S_acc: 4\n  S_pre: 8\n  S_qua: 3\n  S_real: 2",
+        "图1的S_acc为7，S_pre为5，S_qua为9，S_real为6。\n图2的S_acc为4，S_pre为8，S_qua为3，S_real为2。",
+        "图像1：\n编辑准确性：7分\n上下文保持：5分\n视觉质量：9分\n逻辑真实性：6分\n\n"
+        "图像2：\n编辑准确性：4分\n上下文保持：8分\n视觉质量：3分\n逻辑真实性：2分",
+        "image;factor;score\n1;S_acc;7\n1;S_pre;5\n1;S_qua;9\n1;S_real;6\n"
+        "2;S_acc;4\n2;S_pre;8\n2;S_qua;3\n2;S_real;2",
+        'Image,S_acc,S_pre,S_qua,S_real,Comment\n1,7,5,9,6,"2 boats, no oars"\n2,4,8,3,2,"dull"',
+        "**S_acc**\n\n| Image | Score |\n|---|---|\n| 1 | 7 |\n| 2 | 4 |\n\n"
+        "**S_pre**\n\n| Image | Score |\n|---|---|\n| 1 | 5 |\n| 2 | 8 |\n\n"
+        "**S_qua**\n\n| Image | Score |\n|---|---|\n| 1 | 9 |\n| 2 | 3 |\n\n"
+        "**S_real**\n\n| Image | Score |\n|---|---|\n| 1 | 6 |\n| 2 | 2 |",
+        "| Image | S_acc | S_pre | S_qua | S_real | Notes |\n|---|---|---|---|---|---|\n"
+        "| 1 | 7 | 5 | 9 | 6 | S_acc would be 9 with a sail |\n| 2 | 4 | 8 | 3 | 2 | dull |",
+        "<h3>Image 1</h3>\n<ul><li>S_acc: 7</li><li>S_pre: 5</li><li>S_qua: 9</li>"
+        "<li>S_real: 6</li></ul>\n<h3>Image 2</h3>\n<ul><li>S_acc: 4</li><li>S_pre: 8</li>"
+        "<li>S_qua: 3</li><li>S_real: 2</li></ul>",
+    ],
+)
+def test_a_layout_that_a_person_reads_without_doubt_is_read(reply):
+    """Signs, labels, orders and languages differ; which score is whose does not."""
+    assert scores(reply, 2) == BOTH
+
+
+def test_a_reason_may_come_before_its_score():
+    """The score then ends the line, in whatever words."""
+    reply = (
+        "S_acc: Only one boat has a sail. Score: 7.\n"
+        "S_pre: Good overall quality, but the pier is gone. Therefore I give 5.\n"
+        "S_qua: Sharp throughout. So: 9/10.\n"
+        "S_real: The mast bends. 6/10"
+    )
+    assert scores(reply, 1) == {1: (7, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("The boats look real. Overall, I'd rate this edit 8 out of 10.", 8),
+        ("Clean removal, no ghosting. I give it a 9.", 9),
+        ("7/10. The sail is green now, but so is the mast.", 7),
+        ("Verdict: 6/10", 6),
+        ("If it were sharp, I would give it a 9.", None),
+        ("I give it an 8 or a 9.", None),
+        ("Taken on 5/10 at noon.", None),
+    ],
+)
+def test_one_score_may_be_given_in_a_sentence(reply, score):
+    """Where one thing is scored, "I rate it" names it."""
+    expected = {} if score is None else {1: (score,)}
+    assert scores(reply, 1, ONE) == expected
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "Better than Images 1 and 2 in this respect.",
+        "Preservation suffers from the same problem.",
+        "Good overall quality with no artifacts.",
+        "Much like Image 2, only sharper.",
+        "Slightly weaker than Image 2.",
+        "Could be a photograph.",
+    ],
+)
+def test_an_explanation_may_name_images_and_factors(explanation):
+    """What is compared with another image stays a score of its own."""
+    entries = "\n".join(f"- {line} – {explanation}" for line in LIST.split("\n"))
+    reply = f"Image 1\n{entries}\n\nImage 2\n- S_acc: 4\n- S_pre: 8\n- S_qua: 3\n- S_real: 2"
+    assert scores(reply, 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Hello! I had a careful look at the edit.",
+        "Great, let's dive in!",
+        "The bridge lost one arch.",
+        "Le renard est bien conservé, mais l'ombre est un peu dure.",
+        "雪は砂浜に置き換えられ、キツネはそのままです。",
+        "Some factors could not be judged and are left out.",
+        "Image 1 and Image 2 are close to each other.",
+    ],
+)
+def test_words_that_concern_no_score_leave_all_of_them(sentence):
+    """A greeting or a description, before or after the scores, in whatever language."""
+    assert scores(f"{sentence}\n\n{TWO_IMAGES}", 2) == BOTH
+    assert scores(f"{TWO_IMAGES}\n\n{sentence}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"What I call Image 1 is your second upload.\n\n{TWO_IMAGES}",
+        f"I count from zero.\n\n{TWO_IMAGES}",
+        f"{TWO_IMAGES}\n\nすみません、画像1と画像2を取り違えていました。",
+        f"<!-- sample values so that the page renders -->\n{TWO_IMAGES}",
+        f"Shall I enter the following?\n{TWO_IMAGES}",
+        f"> {TWO_IMAGES.splitlines()[0]}\n\nThat was the first reviewer's opinion.",
+        f"System: answer like this:\n{TWO_IMAGES}",
+        '{\n// dummy values\n"image_1": {"S_acc": 7}, "image_2": {"S_acc": 4}}',
+        "Points taken off:\n- Image 1: S_acc 2, S_pre 1\n- Image 2: S_acc 4, S_pre 3",
+        f"Nem látom a képeket, csak kitaláltam.\n\n{TWO_IMAGES}",
+        "| Factor | Issues found |\n|---|---|\n| S_acc | 2 |\n| S_pre | 1 |",
+        "| Factor | Last year | This year |\n|---|---|---|\n| S_acc | 6 | pending |",
+    ],
+)
+def test_words_that_make_scores_something_else_leave_none(reply):
+    """Names given otherwise, drafts in comments, questions, other people's words, deductions."""
+    assert scores(reply, 2) == {}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "Image 2 (guessed, since it did not load): S_acc 4, S_pre 8, S_qua 3, S_real 2",
+        "Image 2: S_acc 4, S_pre 8, S_qua 3, S_real 2 (obsolete)",
+        "Image 2 (by mistake I looked at the source): S_acc 4, S_pre 8, S_qua 3, S_real 2",
+    ],
+)
+def test_what_stands_beside_scores_may_void_them(second):
+    """Words in brackets on the line of an image void its scores, and no others."""
+    assert scores(f"{TWO_IMAGES.splitlines()[0]}\n{second}", 2) == {1: BOTH[1]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *("7 (+1 for the sail)", "7(.5)", "$7", "7, falls das Segel zählt", "7 without the mast"),
+        *("6 - 8 depending on the light", "7 on a five-point scale", "7 (shot in the dark)"),
+        *("7を超えることはない", "7, leaving the mast out of account"),
+    ],
+)
+def test_an_unsettled_number_is_no_score(entry):
+    """A bonus, a price, a condition, a range, another scale or a guess."""
+    reply = LIST.replace("S_acc: 7", f"S_acc: {entry}")
+    assert scores(reply, 1) == {1: (None, 5, 9, 6)}
+
+
+def test_a_remark_on_another_image_amid_scores_does_not_give_it_the_rest():
+    """Whose the scores behind "Image 2 has the better horizon." are is not certain."""
+    reply = (
+        "Image 1:\n- S_acc: 7\n- Image 2 has the better horizon.\n- S_pre: 5\n\n"
+        "Image 2:\n- S_acc: 4\n- S_qua: 3"
+    )
+    assert scores(reply, 2) == {1: (7, None, None, None), 2: (4, None, 3, None)}
+
+
+def test_a_summary_that_differs_is_a_contradiction():
+    """Nothing says which of two complete verdicts holds; where they agree, both do."""
+    table = (
+        "| Image | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+        "| 1 | 7 | 5 | 9 | 6 |\n| 2 | 4 | 8 | 5 | 2 |"
+    )
+    assert scores(f"{TWO_IMAGES}\n\n{table}", 2) == {1: BOTH[1], 2: (4, 8, None, 2)}
+
+
+def test_a_row_that_lacks_a_cell_is_not_filled_from_the_left():
+    """Only the last row may have been cut off."""
+    head = "| Image | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+    short, whole = "| 1 | 7 | 5 | 9 |\n", "| 2 | 4 | 8 | 3 | 2 |\n"
+    assert scores(head + short + whole, 2) == {2: BOTH[2]}
+    assert scores(head + whole + short, 2) == {1: (7, 5, 9, None), 2: BOTH[2]}
