@@ -185,6 +185,7 @@ _NAMED_OTHERWISE = re.compile(
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
+      |满分|満点
       |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
     )[ ]*[:=(#]*[ ]*\Z

@@ -29,6 +29,8 @@ _KEYED_IMAGE = re.compile(
     r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
     re.IGNORECASE,
 )
+# A sentence that begins with what it is about: "For S_acc, …".
+_ON_A_FACTOR = re.compile(r"(?:^|(?<=[.;][ ]))(?:For|On|In|Regarding)[ ](?:the[ ])?", re.MULTILINE)
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
 _LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
@@ -65,7 +67,7 @@ _PARTS = re.compile(
 )
 _BARE_HEAD = re.compile(
     r"""
-    (?:(?P<letter>(?-i:[A-H]))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
+    (?:(?P<letter>(?-i:[A-H]|[a-h](?=\))))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
       |(?P<ordinal>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last))
     [ ]*(?:[:)=]|[–—-](?=[ ])|$)[ ]*
     """,
@@ -170,12 +172,27 @@ class Page:
                 continue
 
             gap = gap or newlines.count("\n") > 1
-            line = self._line(start, start + len(match[0].rstrip()), gap=gap)
-            line.blanks = newlines.count("\n") - 1
-            lines.append(line)
-            gap = False
+            end = start + len(match[0].rstrip())
+            for place in [*self._sentences_by_factor(start, end), end]:
+                line = self._line(start, place, gap=gap)
+                line.blanks = newlines.count("\n") - 1
+                lines.append(line)
+                gap, newlines, start = False, "\n", place
 
         return _one_naming(lines)
+
+    def _sentences_by_factor(self, start: int, end: int) -> list[int]:
+        """Return where sentences begin that each go through the images on one factor:
+        "For S_acc, Image 1 gets 8 and Image 2 gets 5. For S_pre, …"."""
+        opens = [
+            match.start()
+            for match in _ON_A_FACTOR.finditer(self.text, start, end)
+            if any(name.start == match.end() for name in self._names_at(match.end(), end))
+        ]
+        return opens[1:] if opens[:1] == [start] else []
+
+    def _names_at(self, place: int, end: int) -> list[FactorName]:
+        return self.names.factors_in(self.text, place, min(end, place + 60))[:1]
 
     def _line(self, start: int, end: int, *, gap: bool) -> Line:
         opening = _START.match(self.text, start, end)
@@ -541,7 +558,7 @@ def _opening(
     head = _BARE_HEAD.match(page.text, line.head, line.end)
     if head is not None:
         label = head["letter"] or head["short"] or head["ordinal"]
-        position = page.names.image_labelled(label)
+        position = page.names.image_labelled(label.upper() if head["letter"] else label)
         if position is not None and (has_scores or head.end() >= line.end):
             return head.end(), (position,)
 

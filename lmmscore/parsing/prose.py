@@ -601,8 +601,9 @@ class Prose:
 
         if line.factors:
             first = line.factors[0]
-            heads = first.start <= line.head + 2 and first.start < line.images[0].start
-            if heads:
+            lead = self.text[line.head : first.start].strip().lower()
+            opens = first.start <= line.head + 2 or lead in {"for", "on", "in", "regarding"}
+            if opens and first.start < line.images[0].start:
                 return first.key
             return self._heads[index] if self._only_mentions(line) else None
 
