@@ -556,7 +556,9 @@ def _opening(
         return line.head, None
 
     head = _BARE_HEAD.match(page.text, line.head, line.end)
-    if head is not None:
+    several = len({factor.key for factor in line.factors}) > 1
+    if head is not None and (several or not (head["letter"] or "A").islower()):
+        # "a) S_acc: 9" counts factors.
         label = head["letter"] or head["short"] or head["ordinal"]
         position = page.names.image_labelled(label.upper() if head["letter"] else label)
         if position is not None and (has_scores or head.end() >= line.end):
