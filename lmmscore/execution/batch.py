@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError, counted
+from lmmscore.errors import (
+    BudgetExhausted,
+    FatalJudgeError,
+    JudgeError,
+    LmmscoreError,
+    counted,
+)
 from lmmscore.execution.executor import (
     Executor,
     Job,
@@ -487,10 +493,8 @@ class BatchExecutor(Executor):
         return self._failures.get(key_of(recorded.asker, put.conversation, put.repeat))
 
 
-class _BatchFailed(JudgeError):
+class _BatchFailed(FatalJudgeError):
     """The server rejected a whole file, or does not know it."""
-
-    scope = "run"
 
 
 # --------------------------------------------------------------------------------------------------

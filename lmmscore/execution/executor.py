@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
+from lmmscore.errors import (
+    ContentFiltered,
+    FatalJudgeError,
+    ImageProblem,
+    JudgeError,
+    NoRecordedReply,
+)
 from lmmscore.images import Pictures
 from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.options import Registry
@@ -81,10 +87,8 @@ ALIKE_FAILURES = 5
 """The run stops after this many sessions in a row failed in the same way."""
 
 
-class AlikeFailures(JudgeError):
+class AlikeFailures(FatalJudgeError):
     """Session after session failed in the same way."""
-
-    scope = "run"
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -93,10 +97,8 @@ class AlikeFailures(JudgeError):
         )
 
 
-class _BrokenOff(JudgeError):
+class _BrokenOff(FatalJudgeError):
     """An unexpected error is about to be raised: meanwhile nothing new is asked."""
-
-    scope = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +236,8 @@ def engine(name: str) -> Callable[[_Kind], _Kind]:
     return add
 
 
-class StopRequested(JudgeError):
+class StopRequested(FatalJudgeError):
     """The user asked to stop: nothing new is asked."""
-
-    scope = "run"
 
 
 # --------------------------------------------------------------------------------------------------
