@@ -303,22 +303,21 @@ class LedSession:
         return exchange
 
     def fail(self, error: JudgeError | ImageProblem) -> None:
-        """End the session without an answer. Raises the error if it stops the whole run."""
-        aside = self._open is not None and self._open.question.aside
-        if aside and isinstance(error, NoRecordedReply):
-            # A record made without a reader is played without one.
-            self._go_on(self._session.unhelped())
-            return
-
-        if isinstance(error, JudgeError) and error.scope == "run":
+        """Take that there is no answer. Raises the error if it stops the whole run."""
+        # A record made without a reader is played without one.
+        without_reader = self._is_aside and isinstance(error, NoRecordedReply)
+        if isinstance(error, JudgeError) and error.scope == "run" and not without_reader:
             raise error
 
         outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
         self.end(Ending(outcome, str(error), type(error).__name__))
 
     def end(self, ending: Ending) -> None:
-        """End the session early."""
-        self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
+        """End the session early; where only the reader failed, go on without it."""
+        if self._is_aside:
+            self._go_on(self._session.unhelped())
+        else:
+            self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
 
     def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
         """Continue while answers are found; return the first question without one, if any.
@@ -354,6 +353,11 @@ class LedSession:
         if isinstance(self._session.next(), Done):
             return len(self._begun.outline())
         return self._session.steps_over
+
+    @property
+    def _is_aside(self) -> bool:
+        """Whether the open question is for the reader."""
+        return self._open is not None and self._open.question.aside
 
     def _go_on(self, session: Session) -> None:
         self._session = session
