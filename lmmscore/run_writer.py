@@ -134,11 +134,10 @@ class Readings:
             return None
         return Derived(**orjson.loads(derived))
 
-    def get(self, unit: Unit) -> Derived:
-        """Return what was derived from a unit that `find` has found before."""
+    def get(self, unit: Unit) -> Derived | None:
+        """Return what `find` found for a unit; None where the file has failed meanwhile."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
-        assert row is not None, "found before"
-        return Derived(**orjson.loads(row[0]))
+        return None if row is None else Derived(**orjson.loads(row[0]))
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
@@ -294,6 +293,7 @@ class RunWriter:
         self._says_running = False
         self._flushed_at = 0.0
         self._readings: Readings | None = None
+        self._read_again: Callable[[Unit], Result] | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
         """Units under way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
@@ -384,12 +384,18 @@ class RunWriter:
     # Results, as they come.
 
     def unknown(
-        self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
+        self,
+        units: Iterable[Unit],
+        ledger: Ledger,
+        known: Callable[[Unit, int], None],
+        read_again: Callable[[Unit], Result],
     ) -> Iterator[Unit]:
         """Yield the units that have to be played; the others are taken as they were derived before.
 
         `known` is called for those, with the number of their exchanges. The order is the plan's.
+        `read_again` derives one from the record, should the file with what was derived fail.
         """
+        self._read_again = read_again
         self._readings = Readings(
             self.path,
             self._plan.protocol,
@@ -423,8 +429,15 @@ class RunWriter:
     def _take_next(self) -> Unit:
         """Move on to the next unit of the plan; append it if it was derived before."""
         unit, known = self._queue.popleft()
-        if known and self._readings is not None:
-            self._take_derived(unit, self._readings.get(unit))
+        if not known or self._readings is None or self._read_again is None:
+            return unit
+
+        derived = self._readings.get(unit)
+        if derived is not None:
+            self._take_derived(unit, derived)
+        else:
+            self._take_played(self._read_again(unit))
+
         return unit
 
     def _take_derived(self, unit: Unit, derived: Derived) -> None:

@@ -199,7 +199,9 @@ class BatchExecutor(Executor):
         if self._log.open():
             self.waiting = self._log.summary()
         elif self._options.cancel and len(finished) < len(plan):
-            self.waiting = "a run without --cancel, which sends again what was not answered"
+            self.ended_early = (
+                "cancelled; the same command without --cancel sends what was not answered"
+            )
 
         counts = +self._counts  # without those that are 0
         if counts:

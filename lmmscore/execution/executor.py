@@ -120,6 +120,8 @@ class Executor:
         """What stopped the run, if anything did."""
         self.waiting = ""
         """What is still on its way when `run` returns, in words; empty where nothing is."""
+        self.ended_early = ""
+        """Why units were left out though nothing went wrong; empty where none were."""
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan.
@@ -427,6 +429,30 @@ async def play_unit(
             break
 
     return played
+
+
+def recall_unit(unit: Unit, job: Job) -> Result:
+    """Return a unit's result from the record alone. Raises NoRecordedReply where it lacks one."""
+
+    def find(put: OpenQuestion) -> Heard:
+        asked_of = job.reader if job.reader is not None and put.question.aside else job.judge
+        heard = asked_of.recall(put.conversation, put.repeat)
+        if heard is None:
+            raise NoRecordedReply(
+                f"item {unit.item.id}, turn {put.question.turn}: the answer is no longer on "
+                "record; was a picture changed meanwhile? Run the same command again"
+            )
+        return heard
+
+    played: list[Played] = []
+    for session in job.protocol.sessions(unit):
+        led = LedSession(session, job.pictures)
+        led.recall(find)
+        played.append(led.played())
+        if settled(job.protocol, played[-1]):
+            break
+
+    return result_of(unit, job.protocol, played)
 
 
 # --------------------------------------------------------------------------------------------------
