@@ -33,7 +33,15 @@ from lmmscore.errors import FileProblem, LmmscoreError, counted, listed
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
-from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
+from lmmscore.run_folder import (
+    OWN_PICTURES,
+    TRANSCRIPTS,
+    Manifest,
+    Run,
+    RunLock,
+    SessionRecord,
+    relative_to_run,
+)
 from lmmscore.scores import (
     Comparison,
     Result,
@@ -785,7 +793,7 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
         if before != now:
             raise LmmscoreError(
                 f"{run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
-                f"give this one another --out ({_with_its_ledger(run)})"
+                f"give this one {_another_out(run, manifest)}"
             )
 
     # A dialog of the same name may have been edited; a finished run keeps the words it was made
@@ -798,8 +806,14 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
         )
 
 
-def _with_its_ledger(run: Run) -> str:
-    return f"with --ledger {shlex.quote(str(run.ledger_path))} it pays for no answer twice"
+def _another_out(run: Run, manifest: Manifest) -> str:
+    """Return the remedy for a run that has no place in this folder."""
+    if manifest.judge == TRANSCRIPTS:
+        # Nothing is paid for, and `replay` takes no ledger.
+        return "another --out"
+
+    ledger = shlex.quote(str(run.ledger_path))
+    return f"another --out (with --ledger {ledger} it pays for no answer twice)"
 
 
 def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
@@ -815,7 +829,7 @@ def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
         ranked = f"; a part of it is ranked by `{command}`" if command else ""
         raise LmmscoreError(
             f"{run.path} holds more than is asked for here{ranked}; a new run needs "
-            f"another --out ({_with_its_ledger(run)})"
+            f"{_another_out(run, before)}"
         )
 
 
