@@ -178,6 +178,8 @@ def test_a_reader_that_fails_is_done_without(bench: Path, tmp_path: Path, failur
     assert set(run.scores()["outcome"]) == {"scored"}
     again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "again")
     assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
+    publish(open_run(run.path), tmp_path / "run.zip")
+    assert verify(tmp_path / "run.zip").problems == ()
 
 
 def test_a_reader_that_stops_the_run_stops_it(bench: Path, tmp_path: Path):
