@@ -25,7 +25,7 @@ from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
-from lmmscore.execution.executor import Executor, Job, Listeners, executors
+from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
@@ -538,7 +538,10 @@ class _Stage:
         if not listeners.skip_known:
             return self.plan
         return self.writer.unknown(
-            self.plan, self.job.judge.ledger, listeners.on_known or (lambda *_: None)
+            self.plan,
+            self.job.judge.ledger,
+            listeners.on_known or (lambda *_: None),
+            lambda unit: recall_unit(unit, self.job),
         )
 
     async def ask_anchors(self) -> None:
@@ -560,8 +563,12 @@ class _Stage:
     def finish(self) -> Run:
         """Write the tables and return the run. Raises what stopped it."""
         error, waiting = self.executor.error, self.executor.waiting
+        if error is None and waiting:
+            return self.writer.finish("waiting", waiting)
+        if error is None and self.executor.ended_early:
+            return self.writer.finish(f"stopped: {self.executor.ended_early}")
         if error is None:
-            return self.writer.finish("waiting" if waiting else "finished", waiting)
+            return self.writer.finish("finished")
 
         # Report what stopped the run, not that its tables cannot be written either.
         with contextlib.suppress(LmmscoreError):

@@ -229,6 +229,11 @@ def find_benchmark_file(path: Path) -> Path:
     """Return the benchmark file meant by a folder or a file."""
     if path.is_dir():
         inside = path / "benchmark.yaml"
+        if not inside.exists() and (path / "run.yaml").is_file():
+            raise BenchmarkError(
+                f"{path}: a run's folder, not a benchmark's; `benchmark_file` in its run.yaml says "
+                "which benchmark was judged"
+            )
         if not inside.exists():
             raise BenchmarkError(
                 f"{path}: no benchmark.yaml in this folder; `lmmscore init {path}` writes one"

@@ -261,7 +261,10 @@ class Dialog(StrictModel):
         """Return the slots that the chosen settings give, defaults for the rest."""
         for name in chosen:
             if name not in self.settings:
-                there_are = alternatives(name, self.settings, "it has")
+                there_are = "; it has no settings"
+                if self.settings:
+                    there_are = alternatives(name, self.settings, "it has")
+
                 raise DialogError(f"dialog {self.name}: no setting {name!r}{there_are}")
 
         values: dict[str, str] = {}
@@ -525,6 +528,12 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
     if dialog.covers == "edit" and turn.each == "edit":
         yield f"{where}: `each: edit` makes no sense in a dialog that covers one edit"
+    elif turn.each == "edit" and turn.read:
+        # A reply about one of several edits may well call it image 1, whichever it is.
+        yield (
+            f"{where}: with `each: edit` nothing can be read, as it would not be known which edit "
+            "the scores are of; read them in one turn about all edits, or say `covers: edit`"
+        )
 
     keys = [factor.key for factor in dialog.factors]
     for key in turn.factors or ():
@@ -774,6 +783,9 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
     for folder in folders:
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
+
+    if Path(name).is_file():
+        raise DialogError(f"{name}: a dialog's file must end in .yaml or .yml; rename it")
 
     there_are = alternatives(name, dialog_names(), "there are")
     raise DialogError(f"no dialog {name!r}{there_are}; or give a file")

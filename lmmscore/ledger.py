@@ -773,6 +773,7 @@ _DAMAGED = (
     "the file is damaged; put back a copy, or move it away: the same command then asks "
     "again what it held"
 )
+_FOREIGN = f"so it is not a ledger: name another file. If it was one, {_DAMAGED}"
 _WITHOUT_LOCKS = (
     sqlite3.SQLITE_IOERR_LOCK,
     sqlite3.SQLITE_IOERR_SHMOPEN,
@@ -804,7 +805,9 @@ def _refuse_without_locks(path: Path) -> None:
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
     """Return an error of SQLite with what to do about it."""
     said = str(error)
-    if _is_damaged(error):
+    if _code(error) == sqlite3.SQLITE_NOTADB:
+        remedy = _FOREIGN
+    elif _is_damaged(error):
         # Python quotes all of a text that it cannot decode.
         said = said if _code(error) is not None else "text that is not UTF-8"
         remedy = _DAMAGED

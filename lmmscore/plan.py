@@ -179,7 +179,6 @@ def _refuse_unplayable(protocol: Protocol) -> None:
 
     for dialog in dialogs:
         _refuse_open_questions(dialog)
-        _refuse_reading_edit_by_edit(dialog)
         if protocol.structured:
             _refuse_prose(dialog)
 
@@ -221,17 +220,6 @@ def _refuse_open_questions(dialog: Dialog) -> None:
     for key, text in dialog.questions.items():
         if key != OVERALL:
             raise DialogError(f"dialog {dialog.name} leaves a question open, {key}: {text}")
-
-
-def _refuse_reading_edit_by_edit(dialog: Dialog) -> None:
-    """Refuse to read replies about one of several edits: the judge may well call it image 1."""
-    for turn in dialog.turns:
-        if turn.each == "edit" and turn.read:
-            raise DialogError(
-                f"dialog {dialog.name}, turn {turn.name}: with `each: edit` nothing can be read, "
-                "as it would not be known which edit the scores are of; read them in one turn "
-                "about all edits, or say `covers: edit`"
-            )
 
 
 def _refuse_prose(dialog: Dialog) -> None:
@@ -401,7 +389,9 @@ def make_plan(whole: Benchmark, plan: Plan) -> Plan:
     if protocol.covers_pairs:
         _refuse_unconnected(plan)
     elif plan.pairs is not None:
-        raise BenchmarkError(f"--pairs is for dialogs of pairs; {protocol.name} is none")
+        raise BenchmarkError(
+            f"--pairs is for dialogs of pairs; {protocol.name} does not compare pairs"
+        )
 
     return plan
 

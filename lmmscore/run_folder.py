@@ -848,6 +848,11 @@ def open_run(path: str | Path) -> Run:
     folder = Path(path)
     if (folder / "run.yaml").is_file():
         return Run(folder)
+    if any(folder.glob("*/run.yaml")):
+        raise FileProblem(
+            f"{folder}: no run here (no run.yaml), but runs in folders inside; "
+            f"`lmmscore list {folder}` lists them"
+        )
     if folder.exists():
         raise FileProblem(f"{folder}: no run here (no run.yaml); `lmmscore run` makes one")
 

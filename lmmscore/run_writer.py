@@ -33,7 +33,15 @@ from lmmscore.errors import FileProblem, LmmscoreError, counted, listed
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Place, Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
-from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
+from lmmscore.run_folder import (
+    OWN_PICTURES,
+    TRANSCRIPTS,
+    Manifest,
+    Run,
+    RunLock,
+    SessionRecord,
+    relative_to_run,
+)
 from lmmscore.scores import (
     Comparison,
     Result,
@@ -134,11 +142,10 @@ class Readings:
             return None
         return Derived(**orjson.loads(derived))
 
-    def get(self, unit: Unit) -> Derived:
-        """Return what was derived from a unit that `find` has found before."""
+    def get(self, unit: Unit) -> Derived | None:
+        """Return what `find` found for a unit; None where the file has failed meanwhile."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
-        assert row is not None, "found before"
-        return Derived(**orjson.loads(row[0]))
+        return None if row is None else Derived(**orjson.loads(row[0]))
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
@@ -294,6 +301,7 @@ class RunWriter:
         self._says_running = False
         self._flushed_at = 0.0
         self._readings: Readings | None = None
+        self._read_again: Callable[[Unit], Result] | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
         """Units under way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
@@ -384,12 +392,18 @@ class RunWriter:
     # Results, as they come.
 
     def unknown(
-        self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
+        self,
+        units: Iterable[Unit],
+        ledger: Ledger,
+        known: Callable[[Unit, int], None],
+        read_again: Callable[[Unit], Result],
     ) -> Iterator[Unit]:
         """Yield the units that have to be played; the others are taken as they were derived before.
 
         `known` is called for those, with the number of their exchanges. The order is the plan's.
+        `read_again` derives one from the record, should the file with what was derived fail.
         """
+        self._read_again = read_again
         self._readings = Readings(
             self.path,
             self._plan.protocol,
@@ -423,8 +437,15 @@ class RunWriter:
     def _take_next(self) -> Unit:
         """Move on to the next unit of the plan; append it if it was derived before."""
         unit, known = self._queue.popleft()
-        if known and self._readings is not None:
-            self._take_derived(unit, self._readings.get(unit))
+        if not known or self._readings is None or self._read_again is None:
+            return unit
+
+        derived = self._readings.get(unit)
+        if derived is not None:
+            self._take_derived(unit, derived)
+        else:
+            self._take_played(self._read_again(unit))
+
         return unit
 
     def _take_derived(self, unit: Unit, derived: Derived) -> None:
@@ -772,7 +793,7 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
         if before != now:
             raise LmmscoreError(
                 f"{run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
-                f"give this one another --out ({_with_its_ledger(run)})"
+                f"give this one {_another_out(run, manifest)}"
             )
 
     # A dialog of the same name may have been edited; a finished run keeps the words it was made
@@ -785,8 +806,14 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
         )
 
 
-def _with_its_ledger(run: Run) -> str:
-    return f"with --ledger {shlex.quote(str(run.ledger_path))} it pays for no answer twice"
+def _another_out(run: Run, manifest: Manifest) -> str:
+    """Return the remedy for a run that has no place in this folder."""
+    if manifest.judge == TRANSCRIPTS:
+        # Nothing is paid for, and `replay` takes no ledger.
+        return "another --out"
+
+    ledger = shlex.quote(str(run.ledger_path))
+    return f"another --out (with --ledger {ledger} it pays for no answer twice)"
 
 
 def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
@@ -802,7 +829,7 @@ def _refuse_subset(run: Run, known: set[str], plan: Plan) -> None:
         ranked = f"; a part of it is ranked by `{command}`" if command else ""
         raise LmmscoreError(
             f"{run.path} holds more than is asked for here{ranked}; a new run needs "
-            f"another --out ({_with_its_ledger(run)})"
+            f"{_another_out(run, before)}"
         )
 
 

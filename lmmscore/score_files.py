@@ -623,6 +623,10 @@ def read_score_folder(root: Path, notes: list[str]) -> list[Edit]:
         return _from_metrics(files, lambda file: (file.parts[-3], file.parts[-2]), notes)
 
     files = sorted(root.glob("*/*.json"))
+    if not files and (root / "run.yaml").is_file():
+        raise FileProblem(
+            f"{root}: a run's folder; its scores are in {root / 'scores.csv'} already"
+        )
     if not files:
         raise FileProblem(
             f"{root}: no scores in this folder; known is TASK/METHOD/METRIC.json, as VIEScore's"

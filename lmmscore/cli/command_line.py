@@ -345,8 +345,21 @@ table_format = click.option(
     help="Output format.",
 )
 
+
+def _drawable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse figures that cannot be drawn before the tables are computed and printed."""
+    if value is not None:
+        from lmmscore.report.figures import refuse_without_matplotlib
+
+        refuse_without_matplotlib()
+
+    return value
+
+
 plot_options = together(
-    path_option("--plots", metavar="DIR", help="Write figures into this folder."),
+    path_option(
+        "--plots", metavar="DIR", callback=_drawable, help="Write figures into this folder."
+    ),
     click.option(
         "--plot-format",
         type=click.Choice(["pdf", "svg", "png"]),

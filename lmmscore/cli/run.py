@@ -266,12 +266,12 @@ def _run(
             page.begin(folder)
 
     run = play(request, log_level, begin)
-    if run.manifest.state == "waiting":
+    if not run.finished:
         if as_json:
             keys = {"state", "waiting", "judged", "planned"}
             put_json({"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)})
 
-        _say_waiting(run, cancel, had_batches)
+        _say_unfinished(run, cancel, had_batches)
         return False
 
     unscored = run.manifest.unscored
@@ -291,7 +291,7 @@ def _run(
     return bool(unscored or (moved and moved.unscored))
 
 
-def _say_waiting(run: Run, cancelled: bool, had_batches: bool) -> None:
+def _say_unfinished(run: Run, cancelled: bool, had_batches: bool) -> None:
     """Say what is out, or what --cancel has ended, and what the next command does."""
     state = f"waiting for {run.manifest.waiting}"
     follows = "The same command collects what is answered and sends what follows (--wait stays)"

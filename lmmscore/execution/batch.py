@@ -23,7 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError, counted
+from lmmscore.errors import (
+    BudgetExhausted,
+    FatalJudgeError,
+    JudgeError,
+    LmmscoreError,
+    counted,
+)
 from lmmscore.execution.executor import (
     Executor,
     Job,
@@ -193,7 +199,9 @@ class BatchExecutor(Executor):
         if self._log.open():
             self.waiting = self._log.summary()
         elif self._options.cancel and len(finished) < len(plan):
-            self.waiting = "a run without --cancel, which sends again what was not answered"
+            self.ended_early = (
+                "cancelled; the same command without --cancel sends what was not answered"
+            )
 
         counts = +self._counts  # without those that are 0
         if counts:
@@ -487,10 +495,8 @@ class BatchExecutor(Executor):
         return self._failures.get(key_of(recorded.asker, put.conversation, put.repeat))
 
 
-class _BatchFailed(JudgeError):
+class _BatchFailed(FatalJudgeError):
     """The server rejected a whole file, or does not know it."""
-
-    scope = "run"
 
 
 # --------------------------------------------------------------------------------------------------

@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
+from lmmscore.errors import (
+    ContentFiltered,
+    FatalJudgeError,
+    ImageProblem,
+    JudgeError,
+    NoRecordedReply,
+)
 from lmmscore.images import Pictures
 from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.options import Registry
@@ -81,10 +87,8 @@ ALIKE_FAILURES = 5
 """The run stops after this many sessions in a row failed in the same way."""
 
 
-class AlikeFailures(JudgeError):
+class AlikeFailures(FatalJudgeError):
     """Session after session failed in the same way."""
-
-    scope = "run"
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -93,10 +97,8 @@ class AlikeFailures(JudgeError):
         )
 
 
-class _BrokenOff(JudgeError):
+class _BrokenOff(FatalJudgeError):
     """An unexpected error is about to be raised: meanwhile nothing new is asked."""
-
-    scope = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class Executor:
         """What stopped the run, if anything did."""
         self.waiting = ""
         """What is still on its way when `run` returns, in words; empty where nothing is."""
+        self.ended_early = ""
+        """Why units were left out though nothing went wrong; empty where none were."""
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan.
@@ -234,10 +238,8 @@ def engine(name: str) -> Callable[[_Kind], _Kind]:
     return add
 
 
-class StopRequested(JudgeError):
+class StopRequested(FatalJudgeError):
     """The user asked to stop: nothing new is asked."""
-
-    scope = "run"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -303,22 +305,21 @@ class LedSession:
         return exchange
 
     def fail(self, error: JudgeError | ImageProblem) -> None:
-        """End the session without an answer. Raises the error if it stops the whole run."""
-        aside = self._open is not None and self._open.question.aside
-        if aside and isinstance(error, NoRecordedReply):
-            # A record made without a reader is played without one.
-            self._go_on(self._session.unhelped())
-            return
-
-        if isinstance(error, JudgeError) and error.scope == "run":
+        """Take that there is no answer. Raises the error if it stops the whole run."""
+        # A record made without a reader is played without one.
+        without_reader = self._is_aside and isinstance(error, NoRecordedReply)
+        if isinstance(error, JudgeError) and error.scope == "run" and not without_reader:
             raise error
 
         outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
         self.end(Ending(outcome, str(error), type(error).__name__))
 
     def end(self, ending: Ending) -> None:
-        """End the session early."""
-        self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
+        """End the session early; where only the reader failed, go on without it."""
+        if self._is_aside:
+            self._go_on(self._session.unhelped())
+        else:
+            self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
 
     def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
         """Continue while answers are found; return the first question without one, if any.
@@ -354,6 +355,11 @@ class LedSession:
         if isinstance(self._session.next(), Done):
             return len(self._begun.outline())
         return self._session.steps_over
+
+    @property
+    def _is_aside(self) -> bool:
+        """Whether the open question is for the reader."""
+        return self._open is not None and self._open.question.aside
 
     def _go_on(self, session: Session) -> None:
         self._session = session
@@ -423,6 +429,30 @@ async def play_unit(
             break
 
     return played
+
+
+def recall_unit(unit: Unit, job: Job) -> Result:
+    """Return a unit's result from the record alone. Raises NoRecordedReply where it lacks one."""
+
+    def find(put: OpenQuestion) -> Heard:
+        asked_of = job.reader if job.reader is not None and put.question.aside else job.judge
+        heard = asked_of.recall(put.conversation, put.repeat)
+        if heard is None:
+            raise NoRecordedReply(
+                f"item {unit.item.id}, turn {put.question.turn}: the answer is no longer on "
+                "record; was a picture changed meanwhile? Run the same command again"
+            )
+        return heard
+
+    played: list[Played] = []
+    for session in job.protocol.sessions(unit):
+        led = LedSession(session, job.pictures)
+        led.recall(find)
+        played.append(led.played())
+        if settled(job.protocol, played[-1]):
+            break
+
+    return result_of(unit, job.protocol, played)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -23,7 +23,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ImageProblem, JudgeError, LedgerError, LmmscoreError, NotRecorded
+from lmmscore.errors import (
+    FatalJudgeError,
+    ImageProblem,
+    JudgeError,
+    LedgerError,
+    LmmscoreError,
+    NotRecorded,
+)
 from lmmscore.execution.executor import (
     Executor,
     Job,
@@ -464,10 +471,8 @@ def _node() -> str:
     return os.uname().nodename
 
 
-class NodeFailed(JudgeError):
+class NodeFailed(FatalJudgeError):
     """A node cannot do its part, for a reason that is not the judge's."""
-
-    scope = "run"
 
 
 class Player:

@@ -166,7 +166,11 @@ class JudgeOptions:
         "", "The formula by which the tokens of an image are estimated.", section=""
     )
     budget_usd: float | None = option(
-        None, "Maximum spending, in US dollars.", flag="--budget", group=COST, at_least=0
+        None,
+        "Stop before the estimated cost exceeds this, in US dollars.",
+        flag="--budget",
+        group=COST,
+        at_least=0,
     )
     judge_name: str = option(
         "", "Whose answers to replay, where a ledger holds those of several.", flag="--judge-name"

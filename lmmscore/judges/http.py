@@ -33,9 +33,9 @@ from yarl import URL
 
 from lmmscore.errors import (
     AnswerTooLarge,
+    FatalJudgeError,
     FileProblem,
     JudgeFileError,
-    JudgeUnavailable,
     NotAuthorised,
 )
 from lmmscore.judges.config import Endpoint, JudgeOptions, Key, mask
@@ -660,10 +660,8 @@ def _file_name(metadata: Metadata) -> str:
     return f"wave-{metadata['wave']}-{metadata['digest'][:12]}"
 
 
-class BatchesStopped(JudgeUnavailable):
+class BatchesStopped(FatalJudgeError):
     """What stops a run by batches; what was sent stays there."""
-
-    scope = "run"
 
 
 def _says(error: openai.OpenAIError, hide: Callable[[str], str]) -> str:

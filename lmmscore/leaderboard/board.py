@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, counted, listed, nearest
+from lmmscore.errors import LmmscoreError, alternatives, counted, listed
 from lmmscore.records import OVERALL, SAME, Outcome, percent
 from lmmscore.stats.resampling import (
     EXACT_UP_TO,
@@ -148,9 +148,8 @@ class Cube:
     def factor(self, name: str) -> int:
         """Return the index of a factor; raise for one these scores do not have."""
         if name not in self.factors:
-            known = ", ".join(self.factors)
             raise LmmscoreError(
-                f"no factor {name!r} in these scores{nearest(name, self.factors)}; known: {known}"
+                f"no factor {name!r} in these scores{alternatives(name, self.factors)}"
             )
         return self.factors.index(name)
 
@@ -302,10 +301,7 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
     """Return a weight for every factor, adding up to 1; a factor not named weighs nothing."""
     for name, weight in weights.items():
         if name not in factors:
-            known = ", ".join(factors)
-            raise LmmscoreError(
-                f"no factor {name!r} to weigh{nearest(name, factors)}; known: {known}"
-            )
+            raise LmmscoreError(f"no factor {name!r} to weigh{alternatives(name, factors)}")
 
         if weight < 0:
             raise LmmscoreError(f"the weight of {name} is {weight:g}; weights cannot be negative")

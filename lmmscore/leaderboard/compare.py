@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
@@ -86,8 +86,7 @@ def find_published(name: str) -> Path:
 
     known = sorted(file.stem for file in folder.glob("*.csv"))
     raise FileProblem(
-        f"no published table {name!r}{nearest(name, known)}; "
-        f"give a file, or one of: {', '.join(known)}"
+        f"no published table {name!r}{alternatives(name, known, 'give a file, or one of')}"
     )
 
 
@@ -667,8 +666,7 @@ def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str
     for name, frame in zip(names, scores, strict=True):
         known = [str(key) for key in frame["factor"].unique()]
         if wanted not in known:
-            hint = f"{nearest(wanted, known)}; known: {', '.join(known)}"
-            raise LmmscoreError(f"no factor {wanted!r} in {name}{hint}")
+            raise LmmscoreError(f"no factor {wanted!r} in {name}{alternatives(wanted, known)}")
 
     return [wanted]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, counted, nearest
+from lmmscore.errors import LmmscoreError, alternatives, counted
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.correlation import within_between
@@ -131,8 +131,8 @@ def _gaps(
     )
     for what, name, names in known:
         if name is not None and name not in names:
-            hint = f"{nearest(name, names)}; known: {', '.join(names)}"
-            raise LmmscoreError(f"no {what} {name!r} in these scores{hint}")
+            there_are = alternatives(name, names)
+            raise LmmscoreError(f"no {what} {name!r} in these scores{there_are}")
 
     if first == second:
         raise LmmscoreError(f"{first} cannot be compared with itself; name two methods")

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
+from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
 from lmmscore.leaderboard.board import (
     BoardRow,
     BoardTable,
@@ -143,8 +143,7 @@ class Rules:
         ):
             value = getattr(self, name)
             if value not in known:
-                hint = f"{nearest(value, known)}; known: {', '.join(known)}"
-                raise LmmscoreError(f"{name}={value!r}{hint}")
+                raise LmmscoreError(f"{name}={value!r}{alternatives(value, known)}")
 
         if not 0 < self.level < 1:
             raise LmmscoreError(f"level={self.level!r}: it must lie between 0 and 1, as 0.95")
@@ -522,8 +521,7 @@ def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]
 
     for name in names:
         if name not in known:
-            hint = f"{nearest(name, known)}; known: {', '.join(known)}"
-            raise LmmscoreError(f"no task {name!r} in these scores{hint}")
+            raise LmmscoreError(f"no task {name!r} in these scores{alternatives(name, known)}")
 
     return names
 
@@ -597,9 +595,7 @@ def parse_by(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in KEYS:
-            raise LmmscoreError(
-                f"--by: no key {name!r}{nearest(name, KEYS)}; known: {', '.join(KEYS)}"
-            )
+            raise LmmscoreError(f"--by: no key {name!r}{alternatives(name, KEYS)}")
 
     if not names or len(set(names)) < len(names):
         raise LmmscoreError(f"--by: name one or more of {', '.join(KEYS)}, each once")

@@ -130,11 +130,18 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "figure"
 
 
-def _style() -> Any:
+def refuse_without_matplotlib() -> None:
+    """Raise LmmscoreError, with the remedy, where no figure can be drawn."""
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401
     except ImportError as error:
-        raise LmmscoreError("plots need matplotlib; pip install matplotlib") from error
+        raise LmmscoreError("figures need matplotlib; pip install 'lmmscore[plots]'") from error
+
+
+def _style() -> Any:
+    refuse_without_matplotlib()
+    import matplotlib
+
     return matplotlib.rc_context(STYLE)  # type: ignore[arg-type]
 
 

@@ -318,7 +318,8 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
 def detail(tally: Tally) -> str:
     """Return calls, tokens and cost so far."""
     counts, tokens = tally.counts, tally.tokens()
-    recalled = f" + {tally.recalled:,} from the ledger" if tally.recalled else ""
+    # Not "from the ledger": in a first run too, many sessions open with the same questions.
+    recalled = f" + {tally.recalled:,} asked before" if tally.recalled else ""
     parts = [counted(counts.calls, "call") + recalled]
     if counts.retries:
         parts.append(counted(counts.retries, "retry", "retries"))
@@ -561,11 +562,10 @@ def _plain_turn(turn: PlayedTurn) -> dict[str, Any]:
 def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
     """Print the protocols at hand, two lines each."""
     console = Console()
-    width = max(len(row["name"]) for row in rows) + 2
+    table = RichTable.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
     for row in rows:
-        console.print(
-            Text(f"{row['name']:<{width}}", style="bold") + Text(row["title"], style="not bold")
-        )
         facts = [
             f"shows {', '.join(row['shows'])}",
             _factors(row["factors"]),
@@ -574,7 +574,10 @@ def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
         facts += [
             f"setting {name}: {' or '.join(choices)}" for name, choices in row["settings"].items()
         ]
-        console.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, width)))
+        table.add_row(Text(row["name"]), Text(row["title"]))
+        table.add_row("", Text(" · ".join(facts), style="dim"))
+
+    console.print(table)
 
 
 def _factors(factors: Mapping[str, str]) -> str:

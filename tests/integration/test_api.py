@@ -207,7 +207,7 @@ def test_scores_are_not_read_from_a_turn_about_one_edit_of_several(
         "turns: [{name: s, each: edit, show: [edit], read: scores, say: Score it.}]\n"
         'repair: {say: "{{problems}}"}\n'
     )
-    with pytest.raises(DialogError, match=r"turn s: with `each: edit` nothing can be read"):
+    with pytest.raises(DialogError, match=r"turn 1 \(s\): with `each: edit` nothing can be read"):
         lmmscore.run(make_benchmark(), str(path), ScriptedJudge(fair_answer), out=tmp_path / "r")
 
 

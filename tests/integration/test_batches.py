@@ -179,6 +179,8 @@ def test_cancelling_says_when_no_batch_was_out(
     assert said.exit_code == 0 and not server.asked
     assert "no batch was out: there was nothing to cancel; 0 of 2 sessions" in said.stderr
     assert "told to end" not in said.stderr
+    state = open_run(next(tmp_path.rglob("run.yaml")).parent).manifest
+    assert state.state.startswith("stopped: cancelled") and not state.waiting
 
     server.ready = False
     batch(server, bench, tmp_path / "r", *part)
@@ -387,7 +389,7 @@ def test_what_was_answered_before_a_cancel_is_kept(
     ended = batch(server, bench, out, "--cancel")
     assert ended.exit_code == 0
     assert "without --cancel" in ended.output
-    assert open_run(out).manifest.state == "waiting"
+    assert open_run(out).manifest.state.startswith("stopped: cancelled"), "nothing is out"
     until_finished(server, bench, out)
     assert (out / "scores.csv").read_bytes() == direct
     assert len(server.asked) == len(set(server.asked))

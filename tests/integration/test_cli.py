@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
+from lmmscore.dialog import dialog_names
 from lmmscore.resources import bundled
 from tests.command_line import lmm, started
 from tests.conftest import picture
@@ -183,3 +184,12 @@ def test_a_full_disk_is_one_line_and_the_next_run_goes_on(
     assert "Traceback" not in small.stderr
     assert small.stderr.strip().splitlines()[-1].endswith("then run the same command")
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def test_long_titles_of_dialogs_wrap_beside_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a narrow terminal only names stand at the left."""
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = CliRunner().invoke(command_line, ["dialogs"]).stdout.splitlines()
+    at_left = {line.split()[0] for line in lines if not line.startswith(" ")}
+    assert at_left <= set(dialog_names())
+    assert len(lines) > 2 * len(at_left)

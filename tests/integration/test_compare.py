@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,17 @@ def test_changes_of_rank_are_drawn_factor_by_factor(tmp_path: Path) -> None:
     assert names == {"rank-changes-overall.svg", "rank-changes-acc.svg"}
     drawn = (tmp_path / "p" / "rank-changes-acc.svg").read_text(encoding="utf-8")
     assert drawn.count(">A, B<") == 2 and drawn.count(">C<") == 2
+
+
+def test_figures_without_matplotlib_are_refused_before_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extra is named, and nothing is printed that would scroll it away."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    files = saved(tmp_path, a=judged(6, 3, seed=1), b=judged(6, 3, seed=2))
+    done = CliRunner().invoke(lmmscore, ["compare", *files, "--plots", str(tmp_path / "p")])
+    assert "pip install 'lmmscore[plots]'" in str(done.exception)
+    assert done.stdout == ""
 
 
 def test_runs_without_a_common_factor_are_not_compared(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_what_came_from_the_ledger_is_neither_counted_as_a_call_nor_as_cost(
     with Progress(1, None, file=out, clock=Clock()) as shown:
         shown.exchange(exchange(recalled=True, cost_usd=5))
         shown.exchange(exchange(cost_usd=0.25))
-    assert "1 call + 1 from the ledger · 1.0k tokens in, 50 out · $0.25" in out.getvalue()
+    assert "1 call + 1 asked before · 1.0k tokens in, 50 out · $0.25" in out.getvalue()
 
 
 def test_time_left_follows_the_pace_of_sessions_that_asked(results: list[Result]) -> None:

@@ -13,7 +13,13 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import (
+    ContentFiltered,
+    JudgeError,
+    JudgeUnavailable,
+    LmmscoreError,
+    NotAuthorised,
+)
 from lmmscore.ledger import Ledger
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
@@ -155,6 +161,36 @@ def test_another_judge_reads(bench: Path, tmp_path: Path):
     assert run.manifest.reader == "cheap"
     with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
         assert {asker.judge for asker in ledger.askers()} == {"scripted", "cheap"}
+
+
+@pytest.mark.parametrize("failure", [JudgeUnavailable("nobody there"), ContentFiltered("withheld")])
+def test_a_reader_that_fails_is_done_without(bench: Path, tmp_path: Path, failure: JudgeError):
+    """The judge is asked again, as without a reader, and the run can be replayed."""
+
+    def fails(conversation: Conversation) -> str:
+        raise failure
+
+    judge, reader = ScriptedJudge(musing()), ScriptedJudge(fails, name="cheap")
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run", reader=reader)
+    assert len(reader.asked) == 1
+    assert repairs(judge) == 1
+    assert scores_of(run.path)["acc"] == 1
+    assert set(run.scores()["outcome"]) == {"scored"}
+    again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "again")
+    assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
+    publish(open_run(run.path), tmp_path / "run.zip")
+    assert verify(tmp_path / "run.zip").problems == ()
+
+
+def test_a_reader_that_stops_the_run_stops_it(bench: Path, tmp_path: Path):
+    """A wrong key is to be put right, not passed over in every session."""
+
+    def fails(conversation: Conversation) -> str:
+        raise NotAuthorised("wrong key")
+
+    reader = ScriptedJudge(fails, name="cheap")
+    with pytest.raises(NotAuthorised):
+        lmmscore.run(bench, judge=ScriptedJudge(musing()), out=tmp_path / "run", reader=reader)
 
 
 @pytest.mark.parametrize("reader", [None, "cheap"])

@@ -17,6 +17,7 @@ from lmmscore import run_writer
 from lmmscore.api import Hooks
 from lmmscore.execution import executor
 from lmmscore.execution.executor import Listeners
+from lmmscore.plan import Unit
 from lmmscore.run_folder import Run
 from lmmscore.session import Played
 
@@ -137,6 +138,32 @@ def test_the_file_is_not_needed(bench: Path, reader: Reader, tmp_path: Path, dam
     assert content(again) == before
     lmmscore.run(bench, out=tmp_path / "r")
     assert reader.count == 2 * ITEMS
+
+
+def test_a_file_that_fails_during_the_run_is_done_without(
+    bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found in it is read again from the ledger, and stands at its place."""
+    first = lmmscore.run(bench, out=tmp_path / "r")
+    before = content(first)
+    with closing(sqlite3.connect(first.path / run_writer.NAME)) as file:
+        file.execute("DELETE FROM reading WHERE unit = (SELECT min(unit) FROM reading)")
+        file.commit()
+
+    get = run_writer.Readings.get
+    failed = []
+
+    def failing(readings: run_writer.Readings, unit: Unit) -> run_writer.Derived | None:
+        failed.append(unit)
+        if readings._connection is not None:
+            readings._connection.close()
+        return get(readings, unit)
+
+    monkeypatch.setattr(run_writer.Readings, "get", failing)
+    again = lmmscore.run(bench, out=tmp_path / "r")
+    assert len(failed) == ITEMS - 1
+    assert content(again) == before
+    assert again.manifest.judged == first.manifest.judged
 
 
 def test_who_listens_hears_every_exchange(bench: Path, tmp_path: Path) -> None:

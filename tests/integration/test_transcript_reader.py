@@ -232,6 +232,17 @@ def test_many_transcripts_make_a_run(tmp_path: Path) -> None:
     assert "transcripts" in run.manifest.caution
 
 
+def test_another_run_in_the_folder_is_refused_without_an_option_that_replay_lacks(
+    tmp_path: Path,
+) -> None:
+    """`replay` takes --out and no --ledger."""
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", "", [(6, 6, 6, 6), (7, 7, 7, 7)])
+    assert replay(one, two, "--out", tmp_path / "run").exit_code == 0
+    refused = str(replay(one, "--out", tmp_path / "run").exception)
+    assert "another --out" in refused and "--ledger" not in refused
+
+
 def test_the_exchanges_of_transcripts_are_on_record(tmp_path: Path) -> None:
     """`show` prints each conversation in its own words, though all begin alike, with the scores marked."""
     one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])

@@ -14,12 +14,14 @@ from PIL import Image
 
 from lmmscore.benchmark import check_benchmark, load_benchmark
 from lmmscore.dialog import load_dialog
-from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
+from lmmscore.errors import DialogError, FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
 from lmmscore.importers.document import _scale_typed, import_document
 from lmmscore.importers.layouts import Choices, choose, read, scan
 from lmmscore.leaderboard.diagnostics import position_effect
 from lmmscore.ledger import Ledger
+from lmmscore.run_folder import open_run
+from lmmscore.score_files import read_score_folder
 
 Maker = Callable[..., Path]
 
@@ -235,6 +237,27 @@ def test_a_method_listed_twice_is_a_problem(make_benchmark: Maker) -> None:
     (root / "benchmark.yaml").write_text(text)
     with pytest.raises(LmmscoreError, match="'alpha' is listed twice"):
         load_benchmark(root)
+
+
+def test_a_folder_taken_for_another_is_told_what_it_is(tmp_path: Path) -> None:
+    """A run is no benchmark and no folder of scores, and a folder of runs is no run."""
+    run = tmp_path / "results" / "first"
+    run.mkdir(parents=True)
+    (run / "run.yaml").write_text("")
+    with pytest.raises(FileProblem, match=r"no run here .*`lmmscore list .*results` lists them"):
+        open_run(run.parent)
+    with pytest.raises(LmmscoreError, match=r"a run's folder, not a benchmark's") as caught:
+        load_benchmark(run)
+    assert "init" not in str(caught.value)
+    with pytest.raises(FileProblem, match=r"its scores are in .*scores\.csv already"):
+        read_score_folder(run, [])
+
+
+def test_a_foreign_file_is_not_called_a_ledger(tmp_path: Path) -> None:
+    """Most likely the wrong file was named."""
+    (tmp_path / "notes.txt").write_text("this is no ledger, nor was it ever one; " * 100)
+    with pytest.raises(LmmscoreError, match="it is not a ledger: name another file"):
+        Ledger(tmp_path / "notes.txt")
 
 
 def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:

@@ -190,6 +190,10 @@ def test_no_sentence_of_the_published_prompts_is_copied(shared: Path) -> None:
         ),
         ({"turns": [{**MINIMAL["turns"][0], "each": "edit"}]}, "makes no sense"),
         ({"covers": "item"}, "needs `each: edit`"),
+        (
+            {"covers": "item", "turns": [{**MINIMAL["turns"][0], "each": "edit"}]},
+            r"turn 1 \(judge\): with `each: edit` nothing can be read",
+        ),
         ({"factors": [{"key": "look", "scale": "?"}]}, "open question"),
         ({"version": 0}, "version"),
         ({"repair": {"say": "x", "at_most": 3}}, "at_most"),
@@ -207,6 +211,20 @@ def test_unknown_dialog_suggests_one() -> None:
     """A mistyped name is answered with the nearest."""
     with pytest.raises(DialogError, match="did you mean lmm-score"):
         load("lmmscore")
+
+
+def test_a_file_that_does_not_end_in_yaml_is_told_its_remedy(tmp_path: Path) -> None:
+    """Whoever gave a file is not asked for one."""
+    path = tmp_path / "dialog.txt"
+    path.write_text("dialog: d\n")
+    with pytest.raises(DialogError, match=r"dialog\.txt: a dialog's file must end in \.yaml"):
+        load(str(path))
+
+
+def test_a_dialog_without_settings_says_so(tmp_path: Path) -> None:
+    """There is nothing to choose from, so no list is given."""
+    with pytest.raises(DialogError, match=r"no setting 'against'; it has no settings$"):
+        load_dialog(written(tmp_path)).setting_values({"against": "source"})
 
 
 def test_unknown_setting_suggests_one() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.errors import FileProblem, LmmscoreError, counted, listed, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, listed
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
 from lmmscore.tables import text_row, text_rows
@@ -639,8 +639,8 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str)
     asked = choices.columns.get(what)
     if asked is not None:
         if asked not in columns:
-            hint = nearest(asked, columns)
-            raise FileProblem(f"{where}: no column {asked!r}{hint}; it has: {', '.join(columns)}")
+            there_are = alternatives(asked, columns, "it has")
+            raise FileProblem(f"{where}: no column {asked!r}{there_are}")
 
         return asked
 

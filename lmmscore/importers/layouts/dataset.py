@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, counted, listed, nearest
+from lmmscore.errors import FileProblem, alternatives, counted, listed
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -160,9 +160,8 @@ def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, wh
 
 def _refuse_unknown(column: str | None, known: tuple[str, ...], where: str) -> None:
     if column is not None and column not in known:
-        hint = nearest(column, known)
-        names = ", ".join(known) or "none"
-        raise FileProblem(f"{where}: no image column {column!r}{hint}; image columns: {names}")
+        there_are = alternatives(column, known, "image columns")
+        raise FileProblem(f"{where}: no image column {column!r}{there_are}")
 
 
 def _bare(name: str) -> str:
