@@ -315,10 +315,6 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
 
     ratings = human_ratings(options)
-    scales: dict[str, tuple[float, float]] = {}
-    for judge in judges:
-        scales |= judge.manifest.scales()
-
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
@@ -330,7 +326,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         rescale=options["rescale"],
         panel=panel,
         over_raters=options["over_raters"],
-        scales=scales,
+        scales={judge.name: judge.manifest.scales() for judge in judges},
         scale=options["scale"] or ratings.scale,
         weights=judges[0].manifest.weights,
         resamples=options["resamples"],
