@@ -23,6 +23,7 @@ from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
+from lmmscore.report.leaderboard import render_pairs
 from lmmscore.scores import Comparison
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
@@ -273,6 +274,37 @@ def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
     table = rank_pairs(comparisons([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")])).table()
     assert [row.method for row in table.rows] == ["a", "b", "c"]
     assert "would make strengths infinite" in " ".join(table.notes)
+
+
+@pytest.mark.parametrize(
+    ("winners", "verdict"),
+    [
+        (("a", "b", "a"), "a ranks first; too few comparisons to say how surely."),
+        (("a", "b", "c"), "a, b and c share the first rank; too few comparisons to say how surely"),
+    ],
+)
+def test_one_item_gives_no_interval_and_says_why(
+    winners: tuple[str, str, str], verdict: str
+) -> None:
+    """Resamples of one item are all the same: no interval, the reason above the table."""
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    found = [
+        Comparison("i0", "t", one, other, "ab", 1, winner, Outcome.SCORED)
+        for (one, other), winner in zip(pairs, winners, strict=True)
+    ]
+    board = rank_pairs(found, resamples=200)
+    table = board.table()
+    assert {(row.strength_interval, row.rank_interval) for row in table.rows} == {(None, None)}
+    assert "No intervals: one item has results" in table.warnings[0]
+    assert not any("bootstrap" in note or "intervals" in note for note in board.notes)
+    assert verdict in render_pairs(board, "md")
+
+
+def test_items_that_are_all_alike_give_no_interval_and_say_why() -> None:
+    """A spread that was never seen is not one of 0."""
+    table = rank_pairs(comparisons([("a", "b", "a")] * 3), resamples=200).table()
+    assert {row.rank_interval for row in table.rows} == {None}
+    assert "No intervals: every resample" in table.warnings[0]
 
 
 def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
