@@ -45,6 +45,7 @@ from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
+    from lmmscore.agreement.raters import Pair
     from lmmscore.dialog import Dialog
 
 
@@ -214,14 +215,14 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     put(votes_as_text(found, form), options["out"])
 
 
-def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
+def _human_votes(options: dict[str, Any]) -> dict[Pair, list[str]]:
     from lmmscore.agreement.raters import votes_of_ratings
 
     files = options["human"]
     given = [_votes_in(Path(name)) for name in files]
     voted = [each for each in given if each is not None]
     if len(voted) == len(files):
-        votes: dict[tuple[str, str, str], list[str]] = {}
+        votes: dict[Pair, list[str]] = {}
         for each in voted:
             for pair, said in each.items():
                 votes.setdefault(pair, []).extend(said)
@@ -236,7 +237,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
     return votes_of_ratings(ratings, factor)
 
 
-def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
+def _votes_in(path: Path) -> dict[Pair, list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.raters import read_votes
     from lmmscore.web.rating_results import read_human_votes
