@@ -30,7 +30,7 @@ from lmmscore.stats.resampling import Floats, column_means, one_thread, ranks
 __all__ = ["Agreement", "Panel", "agree"]
 
 DRAWS = 9_999
-"""Random draws of a permutation test, at most, unless a correction needs more."""
+"""Random draws that are asked for, of which a test makes as many as it needs."""
 
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
@@ -225,11 +225,11 @@ class AgreementRules:
         # An overall made of people's factors has no scale on record; it is on theirs.
         return own.get(factor, next(iter(own.values()))).why
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings of an agreement, for JSON."""
+    def as_dict(self, draws: int) -> dict[str, Any]:
+        """Return the settings of an agreement, for JSON; `draws` were made, not only asked for."""
         return {
             "levels": list(self.levels),
-            "resamples": self.resamples,
+            "resamples": draws,
             "seed": self.seed,
             "confidence": 0.95,
             "epsilon": self.epsilon,
@@ -384,6 +384,10 @@ class AgreementBuilder:
 
     def result(self) -> Agreement:
         """Return what was gathered."""
+        draws = 0
+        if self.comparisons:
+            draws = several.draws_used(self.paired, self.rules.resamples)
+
         return Agreement(
             rows=self.rows,
             task_rows=self.task_rows,
@@ -397,7 +401,7 @@ class AgreementBuilder:
             variance=self.variance,
             disagreements=self.disagreements,
             notes=list(dict.fromkeys(self.sides.notes)),
-            settings=self.rules.as_dict(),
+            settings=self.rules.as_dict(draws),
             headline_factors=list(self.rules.headline),
             paired=self.paired,
         )

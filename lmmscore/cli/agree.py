@@ -130,7 +130,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
     type=click.IntRange(100),
     default=9_999,
     show_default=True,
-    help="Random draws of permutation tests.",
+    help="Random draws of a test between judges, at most 1999 unless Holm's method needs more.",
 )
 @click.option(
     "--seed",

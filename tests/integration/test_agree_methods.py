@@ -465,6 +465,17 @@ def test_a_statistic_can_be_added_by_registering_it(monkeypatch: pytest.MonkeyPa
     assert row.limits[0] is not None
 
 
+@pytest.mark.parametrize(
+    ("judges", "asked", "used"), [(1, 9_999, 0), (2, 9_999, 1_999), (2, 500, 500), (6, 500, 3_000)]
+)
+def test_the_settings_hold_the_draws_that_were_made(judges: int, asked: int, used: int) -> None:
+    """No more than enough, no fewer than Holm's correction needs; none where there is no test."""
+    _, ratings = crowd(items=6, methods=2)
+    tables = {f"j{k}": crowd(items=6, methods=2, seed=k)[0] for k in range(judges)}
+    found = agree(tables, ratings, resamples=asked, levels=["item"])
+    assert found.settings["resamples"] == used
+
+
 def test_a_panel_is_compared_with_its_judges_and_not_with_its_parts() -> None:
     """Leaving a judge out shows what it adds; those panels take no place among the tests."""
     ratings = crowd()[1]
