@@ -25,7 +25,7 @@ from lmmscore.agreement.statistics import ITEM, LEVELS, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.resampling import Floats, column_means, one_thread, ranks
+from lmmscore.stats.resampling import SAME, Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 
@@ -267,6 +267,7 @@ class AgreementBuilder:
             self._add_people(factor)
             heads.append(self._add_factor(name, factor, scores[factor]))
 
+        self._note_copy(name, factors)
         if ITEM in self.rules.levels:
             plain = [row for row in heads if row.factor != OVERALL]
             self.factor_means.append(_factor_mean(name, plain))
@@ -355,6 +356,19 @@ class AgreementBuilder:
             epsilon=self.rules.epsilon,
             minimum=self.rules.minimum_edits,
         )
+
+    def _note_copy(self, name: str, factors: Sequence[str]) -> None:
+        """Note ratings that may be the judge's own scores: no number differs on any factor."""
+        every = [self.paired[name, factor] for factor in factors]
+        edits = max((len(paired.edits) for paired in every), default=0)
+        if edits < 2:
+            return
+
+        if all(np.allclose(paired.judge, paired.people, rtol=0, atol=SAME) for paired in every):
+            self.sides.notes.append(
+                f"{name}: the ratings equal its scores on all {edits} edits; if they are its own "
+                "scores, this compares the judge with itself"
+            )
 
     def _note_oddities(self, head: AgreementRow) -> None:
         where = f"{head.judge}, {head.factor}"

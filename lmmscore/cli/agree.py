@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
     from lmmscore.agreement.raters import Pair
     from lmmscore.dialog import Dialog
+    from lmmscore.run_folder import Run
 
 
 SECTIONS = ("further", "within-method", "tasks", "powered", "variance")
@@ -211,8 +212,18 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     for name in runs:
         run = Run(Path(name))
         found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+        say_notes(_notes_on_own_pairs(run, options["human"]))
 
     put(votes_as_text(found, form), options["out"])
+
+
+def _notes_on_own_pairs(run: Run, human: Sequence[str]) -> list[str]:
+    own = (run.path / "pairs.csv").resolve()
+    return [
+        f"{file} holds the verdicts of {run.path.name}: this compares the judge with itself"
+        for file in human
+        if Path(file).resolve() == own
+    ]
 
 
 def _human_votes(options: dict[str, Any]) -> dict[Pair, list[str]]:

@@ -327,6 +327,9 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     votes.write_text("item,method_a,method_b,winner\ni0,alpha,beta,alpha\ni1,beta,alpha,beta\n")
     agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
     assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
+    assert "with itself" not in agreed.stderr
+    own = runner.invoke(program, ["agree", str(run.path), "--human", str(run.path / "pairs.csv")])
+    assert "compares the judge with itself" in own.stderr
     people = ["agree", str(run.path), "--human", str(votes)]
     runner.invoke(program, [*people, "--out", str(tmp_path / "agreed.txt")])
     assert "50" in (tmp_path / "agreed.txt").read_text(encoding="utf-8")

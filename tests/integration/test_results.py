@@ -147,3 +147,14 @@ def test_no_judge_is_measured_on_the_scale_of_another(
 
 def _is_overall_mae(row: Mapping[str, Any]) -> bool:
     return (row["factor"], row["level"], row["statistic"]) == ("overall", "item", "mae")
+
+
+def test_a_run_compared_with_its_own_scores_is_noticed(run: RunResult, ratings: Path) -> None:
+    """`--human RUN/scores.csv` would look like perfect agreement: a note says what it is."""
+    own = run.path / "scores.csv"
+    done = lmm("agree", run.path, "--human", own, "--json")
+    said = "compares the judge with itself"
+    assert said in done.stderr
+    assert any(said in note for note in json.loads(done.stdout)["notes"])
+    assert any(said in note for note in lmmscore.agree(run, own).notes)
+    assert not any(said in note for note in lmmscore.agree(run, ratings, resamples=100).notes)
