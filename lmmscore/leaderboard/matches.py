@@ -284,7 +284,7 @@ class PairTable:
     groups: tuple[tuple[str, ...], ...]
     """The methods that comparisons link; one group where all are linked."""
     tie: float | None
-    """Davidson's ν: how readily equal methods tie."""
+    """Davidson's ν: how readily equal methods tie; None where all matches did."""
     position: PositionBias
     swings: PositionBias
     """Of the inconsistent matches alone: whether they go to the place shown first or second."""
@@ -452,7 +452,7 @@ def _table(
         inconsistent=sum(not match.consistent for match in decided),
         twice=sum(len(match.shown) > 1 for match in decided),
         groups=tuple(tuple(names[place] for place in group) for group in found.groups),
-        tie=found.tie,
+        tie=found.tie if found.tie is not None and np.isfinite(found.tie) else None,
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
     )
@@ -623,6 +623,9 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
             "Some methods never lost to some others, which would make strengths "
             f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
         )
+
+    if found.tie == np.inf:
+        notes.append("All matches were ties, so all strengths are equal and ν has no finite value.")
 
     if found.resampled is not None and not table.has_intervals:
         warnings.append(_why_no_intervals(found))

@@ -276,6 +276,14 @@ def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
     assert "would make strengths infinite" in " ".join(table.notes)
 
 
+def test_nothing_but_ties_has_no_tie_parameter() -> None:
+    """It would be infinite, which JSON cannot say: null, and a note."""
+    board = rank_pairs(comparisons([("a", "b", "tie")] * 3), resamples=200)
+    [table] = json.loads(render_pairs(board, "json"), parse_constant=pytest.fail)["tables"]
+    assert table["tie_parameter"] is None
+    assert any("All matches were ties" in note for note in table["notes"])
+
+
 @pytest.mark.parametrize(
     ("winners", "verdict"),
     [
