@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,13 @@ def test_scales_of_an_unknown_judge_are_refused() -> None:
     judges, ratings, scales = on_three_scales()
     with pytest.raises(LmmscoreError, match="no judge is called 'sevn'"):
         agree(judges, ratings, scales={"sevn": scales["seven"]})
+
+
+def test_latex_prints_the_reason_of_a_section_that_is_undefined(tmp_path: Path) -> None:
+    """Too few edits for the alternative annotator test: a sentence, no tabular without rows."""
+    text = told([*written(tmp_path, *crowd(items=6)), "--format", "tex"]).stdout
+    assert "Undefined, because" in text
+    assert not re.search(r"\\midrule\s+\\bottomrule", text)
 
 
 def test_ranks_in_the_place_of_scores_are_noticed() -> None:
