@@ -217,7 +217,7 @@ def agree(
     """
     opened = {name: _opened(judge) for name, judge in _named_judges(judges).items()}
     tables = {name: one.scores() if isinstance(one, Run) else one for name, one in opened.items()}
-    known = _recorded_settings([one for one in opened.values() if isinstance(one, Run)])
+    known = _recorded_settings({name: one for name, one in opened.items() if isinstance(one, Run)})
     table = ratings if isinstance(ratings, pd.DataFrame) else read_ratings(*_listed(ratings))
     found = compare_with_people(tables, table, **{**known, **options})
     return _become(JudgeAgreement, found)
@@ -257,13 +257,11 @@ def _opened(judge: JudgeScores) -> Run | pd.DataFrame:
     return open_folder(path) if path.is_dir() else read_scores(path)
 
 
-def _recorded_settings(runs: Sequence[Run]) -> dict[str, Any]:
-    """Return the scales and weights that runs have on record."""
+def _recorded_settings(runs: Mapping[str, Run]) -> dict[str, Any]:
+    """Return the scales that runs have on record, each its own, and the first one's weights."""
     if not runs:
         return {}
 
-    scales: dict[str, tuple[float, float]] = {}
-    for run in runs:
-        scales |= run.manifest.scales()
-
-    return {"scales": scales, "weights": runs[0].manifest.weights}
+    scales = {name: run.manifest.scales() for name, run in runs.items()}
+    first = next(iter(runs.values()))
+    return {"scales": scales, "weights": first.manifest.weights}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lmmscore.agreement import align, powered_means, raters
 from lmmscore.agreement import judges as several
-from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch
+from lmmscore.agreement.align import Limits, Paired, RatedEdits, ScaleMatches, Scales
 from lmmscore.agreement.levels import (
     Agreement,
     AgreementRow,
@@ -25,12 +25,12 @@ from lmmscore.agreement.statistics import ITEM, LEVELS, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.resampling import Floats, column_means, one_thread, ranks
+from lmmscore.stats.resampling import SAME, Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 
 DRAWS = 9_999
-"""Random draws of a permutation test, at most, unless a correction needs more."""
+"""Random draws that are asked for, of which a test makes as many as it needs."""
 
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
@@ -59,8 +59,8 @@ def agree(
     factors: Sequence[str] | str = (),
     methods: Sequence[str] = (),
     levels: Sequence[str] = LEVELS,
-    scales: Mapping[str, tuple[float, float]] | None = None,
-    scale: tuple[float, float] | None = None,
+    scales: Mapping[str, Limits | Scales] | None = None,
+    scale: Limits | None = None,
     rescale: bool = False,
     weights: Mapping[str, float] | None = None,
     panel: Panel | None = None,
@@ -77,8 +77,9 @@ def agree(
     `lmmscore.score_files`). `renames` maps factor names, `aliases` names of items and methods;
     `factors` and `methods` pick some (`factors=["all"]`: the first tables are about every factor,
     not only the overall); `levels` are some of item, within-item, within-method and method.
-    `scales` gives the limits of each factor's scale for the judge, `scale` those of the ratings,
-    which `rescale` maps onto the judge's. `weights` make people's overall where they gave none.
+    `scales` gives the limits of each factor's scale, for all judges or, where theirs differ, by
+    judge and factor; `scale` gives those of the ratings, which `rescale` maps onto the judge's.
+    `weights` make people's overall where they gave none.
     `panel` adds the mean of all judges as one more. `over_raters` makes intervals allow for other
     raters as well as other items. `epsilon` is the advantage people are granted in the alternative
     annotator test. `counting` takes the number of steps and gives a function to call after each,
@@ -93,11 +94,13 @@ def agree(
 
     sides = align.Sides(judges, ratings)
     sides.match_names(renames, aliases, methods)
-    matches, mapped = sides.match_scales(dict(scales or {}), scale, rescaled=rescale)
+    known = align.scales_by_judge(scales or {}, list(judges))
+    matches, mapped = sides.match_scales(known, scale, rescaled=rescale)
     plain_mean = sides.add_overall(weights)
     members = dict(sides.judges)
     if panel is not None:
         sides.judges |= _panel(members, panel, sides.notes)
+        matches |= _panel_matches(matches, panel)
 
     shared = sides.shared_factors(wanted)
     derived = sides.note_derived_overalls()
@@ -169,6 +172,19 @@ def _panel(
     return found
 
 
+def _panel_matches(matches: Mapping[str, ScaleMatches], panel: Panel) -> dict[str, ScaleMatches]:
+    """Return the scales of the panel, and of the panel without each of its members."""
+    standardised = panel.scores == "z"
+    every = list(matches.values())
+    found = {several.PANEL: align.shared_matches(every, standardised=standardised)}
+    for name in matches:
+        rest = [own for other, own in matches.items() if other != name]
+        without = align.shared_matches(rest, standardised=standardised)
+        found[f"{several.PANEL_WITHOUT}{name}"] = without
+
+    return found
+
+
 def _headline_factors(
     shared: Mapping[str, Sequence[str]], *, every: bool, given: bool
 ) -> tuple[str, ...]:
@@ -189,7 +205,8 @@ class AgreementRules:
     levels: tuple[str, ...]
     headline: tuple[str, ...]
     """The factors of the first tables, and of the tests between judges."""
-    matches: Mapping[str, ScaleMatch]
+    matches: Mapping[str, ScaleMatches]
+    """By judge and factor."""
     mapped: tuple[str, ...]
     """What was done to people's scale, in words."""
     resamples: int
@@ -202,16 +219,17 @@ class AgreementRules:
         """Return a generator in its first state: no row depends on those before it."""
         return np.random.default_rng(self.seed)
 
-    def scale_problem(self, factor: str) -> str:
+    def scale_problem(self, judge: str, factor: str) -> str:
         """Return why differences of scores mean nothing on a factor; "" where they do."""
+        own = self.matches[judge]
         # An overall made of people's factors has no scale on record; it is on theirs.
-        return self.matches.get(factor, next(iter(self.matches.values()))).why
+        return own.get(factor, next(iter(own.values()))).why
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings of an agreement, for JSON."""
+    def as_dict(self, draws: int) -> dict[str, Any]:
+        """Return the settings of an agreement, for JSON; `draws` were made, not only asked for."""
         return {
             "levels": list(self.levels),
-            "resamples": self.resamples,
+            "resamples": draws,
             "seed": self.seed,
             "confidence": 0.95,
             "epsilon": self.epsilon,
@@ -237,8 +255,8 @@ class AgreementBuilder:
         self.disagreements: list[dict[str, Any]] = []
         self.variance: dict[str, dict[str, Any]] = {}
         self.paired: dict[tuple[str, str], Paired] = {}
-        self.rated: dict[str, RatedEdits] = {}
-        """By factor; people's side is the same for every judge."""
+        self.rated: dict[tuple[str, str], RatedEdits] = {}
+        """By judge and factor; under "" what judges without ratings of their own share."""
         self.people: dict[str, list[AgreementRow]] = {}
 
     def add_judge(self, name: str, factors: Sequence[str]) -> None:
@@ -249,31 +267,40 @@ class AgreementBuilder:
             self._add_people(factor)
             heads.append(self._add_factor(name, factor, scores[factor]))
 
+        self._note_copy(name, factors)
         if ITEM in self.rules.levels:
             plain = [row for row in heads if row.factor != OVERALL]
             self.factor_means.append(_factor_mean(name, plain))
 
     def _add_people(self, factor: str) -> None:
         """Add what the ratings of a factor say about the people, once for all judges."""
-        if factor in self.rated:
+        if factor in self.people:
             return
 
-        ratings = self.sides.ratings
-        rated = align.rated_edits(ratings[ratings["factor"] == factor])
-        self.rated[factor] = rated
+        rated = self._rated("", factor)
         self.people[factor] = raters.people_rows(factor, rated, self.rules.rng())
         if found := raters.rater_components(rated):
             self.variance[factor] = found
 
+    def _rated(self, judge: str, factor: str) -> RatedEdits:
+        """Return the ratings of a factor on the scale that the judge is compared on."""
+        whose = judge if judge in self.sides.rescaled else ""
+        if (whose, factor) not in self.rated:
+            ratings = self.sides.ratings_for(whose)
+            chosen = ratings[ratings["factor"] == factor]
+            self.rated[whose, factor] = align.rated_edits(chosen)
+
+        return self.rated[whose, factor]
+
     def _add_factor(self, name: str, factor: str, scores: pd.DataFrame) -> AgreementRow:
         """Add one factor of one judge; return its pooled Spearman."""
-        rated = self.rated[factor]
+        rated = self._rated(name, factor)
         means = align.judge_means(name, scores)
         by_edit = rated.judge_by_edit(means)
         paired = align.pair(scores, means, rated)
         self.paired[name, factor] = paired
         subject = AgreementSubject(
-            name, factor, paired, None, self.rules.scale_problem(factor), self.rules.rng()
+            name, factor, paired, None, self.rules.scale_problem(name, factor), self.rules.rng()
         )
 
         head = self._add_levels(subject)
@@ -306,7 +333,7 @@ class AgreementBuilder:
 
     def _add_ceiling(self, head: AgreementRow, paired: Paired, by_edit: Floats) -> None:
         """Add the verdict beside the raters and, at the item level, the rows it rests on."""
-        rules, rated = self.rules, self.rated[head.factor]
+        rules, rated = self.rules, self._rated(head.judge, head.factor)
         as_rater, verdict = raters.ceiling(head, rated, by_edit, rules.rng())
         self.verdicts.append(verdict)
         if ITEM not in rules.levels:
@@ -323,12 +350,25 @@ class AgreementBuilder:
         return raters.alternative_entry(
             subject.judge,
             subject.factor,
-            self.rated[subject.factor],
+            self._rated(subject.judge, subject.factor),
             by_edit,
             subject.scale_problem,
             epsilon=self.rules.epsilon,
             minimum=self.rules.minimum_edits,
         )
+
+    def _note_copy(self, name: str, factors: Sequence[str]) -> None:
+        """Note ratings that may be the judge's own scores: no number differs on any factor."""
+        every = [self.paired[name, factor] for factor in factors]
+        edits = max((len(paired.edits) for paired in every), default=0)
+        if edits < 2:
+            return
+
+        if all(np.allclose(paired.judge, paired.people, rtol=0, atol=SAME) for paired in every):
+            self.sides.notes.append(
+                f"{name}: the ratings equal its scores on all {edits} edits; if they are its own "
+                "scores, this compares the judge with itself"
+            )
 
     def _note_oddities(self, head: AgreementRow) -> None:
         where = f"{head.judge}, {head.factor}"
@@ -358,6 +398,10 @@ class AgreementBuilder:
 
     def result(self) -> Agreement:
         """Return what was gathered."""
+        draws = 0
+        if self.comparisons:
+            draws = several.draws_used(self.paired, self.rules.resamples)
+
         return Agreement(
             rows=self.rows,
             task_rows=self.task_rows,
@@ -371,7 +415,7 @@ class AgreementBuilder:
             variance=self.variance,
             disagreements=self.disagreements,
             notes=list(dict.fromkeys(self.sides.notes)),
-            settings=self.rules.as_dict(),
+            settings=self.rules.as_dict(draws),
             headline_factors=list(self.rules.headline),
             paired=self.paired,
         )

@@ -7,14 +7,14 @@ is a note. Nothing is dropped without one of the two.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
@@ -25,6 +25,9 @@ EXAMPLES = 3
 EDIT = ["item", "method"]
 
 Limits = tuple[float, float]
+
+Scales = Mapping[str, Limits]
+"""One judge's scales by factor."""
 
 _SAME_SHARE = 0.7
 """Of two ranges, the share both must cover to be taken for the same scale where none is stated."""
@@ -43,6 +46,8 @@ class Sides:
     def __init__(self, judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame) -> None:
         self.judges = dict(judges)
         self.ratings = ratings
+        self.rescaled: dict[str, pd.DataFrame] = {}
+        """By judge: the ratings on its scale, where judges with different scales need their own."""
         self.notes: list[str] = []
         """What was assumed or left out, in the order it was found."""
 
@@ -73,23 +78,46 @@ class Sides:
         self.judges = dict(zip(self.judges, matched, strict=True))
 
     def match_scales(
-        self, known: Mapping[str, Limits], stated: Limits | None, *, rescaled: bool
-    ) -> tuple[dict[str, ScaleMatch], list[str]]:
-        """Return what is known about each factor's scales, and what was done to people's.
+        self, known: Mapping[str, Scales], stated: Limits | None, *, rescaled: bool
+    ) -> tuple[dict[str, ScaleMatches], list[str]]:
+        """Return what is known about each judge's scales, and what was done to people's.
 
-        `known` are the judges' scales, `stated` is people's. `rescaled` maps people's onto the
-        judges' where they differ.
+        `known` are the judges' scales by judge, `stated` is people's. `rescaled` maps people's onto
+        each judge's where they differ.
         """
-        tables = list(self.judges.values())
-        check_scale(self.ratings, tables, known, stated, self.notes)
+        check_scale(self.ratings, list(self.judges.values()), widest(known), stated, self.notes)
         note_ranks(self.ratings, self.notes)
-        matches = match_scales(self.ratings, tables, known, stated)
+        matches = {
+            judge: match_scales(self.ratings, table, known.get(judge, {}), stated)
+            for judge, table in self.judges.items()
+        }
         if not rescaled:
             self.notes += scale_notes(matches)
             return matches, []
+        return self._rescale(matches)
 
-        self.ratings, matches, mapped = rescale(self.ratings, matches)
-        return matches, mapped
+    def _rescale(
+        self, matches: Mapping[str, ScaleMatches]
+    ) -> tuple[dict[str, ScaleMatches], list[str]]:
+        """Map people's ratings onto the judges' scale, or onto each judge's where theirs differ."""
+        common = matches_of_all(list(matches.values()))
+        self.ratings, shared, told = rescale(self.ratings, common)
+        found: dict[str, ScaleMatches] = {}
+        for judge, own in matches.items():
+            differing = {factor: match for factor, match in own.items() if factor not in common}
+            ratings, mapped, how = rescale(self.ratings, differing)
+            if differing:
+                self.rescaled[judge] = ratings
+
+            # In the order that the factors had.
+            found[judge] = own | shared | mapped
+            told += [f"{judge}: {done}" for done in how]
+
+        return found, told
+
+    def ratings_for(self, judge: str) -> pd.DataFrame:
+        """Return the ratings that a judge is compared with; people's own for any other name."""
+        return self.rescaled.get(judge, self.ratings)
 
     def add_overall(self, weights: Mapping[str, float] | None) -> bool:
         """Give people an overall where only the judges have one; True for a plain mean.
@@ -112,6 +140,10 @@ class Sides:
         left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
         self.notes.append(f"people gave no overall; it is {how}{left}")
         self.ratings = pd.concat([self.ratings, overall], ignore_index=True)
+        for judge, ratings in self.rescaled.items():
+            overall, _ = overall_ratings(ratings, wanted, weights)
+            self.rescaled[judge] = pd.concat([ratings, overall], ignore_index=True)
+
         return weights is None and len(wanted) > 1
 
     def _overall_parts(self, weights: Mapping[str, float] | None) -> list[str]:
@@ -456,10 +488,14 @@ class ScaleMatch:
     same: bool
     stated: bool
     """Whether both are known, and not only seen."""
+    no_scale: str = ""
+    """Why the judge's scores are on no scale at all, such as the mean of judges on several."""
 
     @property
     def why(self) -> str:
         """Why differences of scores mean nothing; "" where they do."""
+        if self.no_scale:
+            return self.no_scale
         if self.same:
             return ""
 
@@ -473,22 +509,52 @@ class ScaleMatch:
         )
 
 
+ScaleMatches = dict[str, ScaleMatch]
+"""What is known about one judge's scales, by factor."""
+
+
 def _span(ends: Limits) -> str:
     return f"{ends[0]:g} to {ends[1]:g}"
 
 
+def scales_by_judge(
+    scales: Mapping[str, Limits | Scales], judges: Sequence[str]
+) -> dict[str, Scales]:
+    """Return each judge's scales; limits given by factor alone hold for every judge."""
+    shared: dict[str, Limits] = {}
+    own: dict[str, Scales] = {}
+    for name, given in scales.items():
+        if not isinstance(given, Mapping):
+            shared[name] = given
+        elif name in judges:
+            own[name] = given
+        else:
+            known = f"{nearest(name, judges)}; there are: {', '.join(judges)}"
+            raise LmmscoreError(f"scales: no judge is called {name!r}{known}")
+
+    return {judge: {**shared, **own.get(judge, {})} for judge in judges}
+
+
+def widest(known: Mapping[str, Scales]) -> dict[str, Limits]:
+    """Return for each factor the limits that hold the scales of all judges."""
+    found: dict[str, Limits] = {}
+    for scales in known.values():
+        for factor, (low, high) in scales.items():
+            lowest, highest = found.get(factor, (low, high))
+            found[factor] = min(low, lowest), max(high, highest)
+
+    return found
+
+
 def match_scales(
-    ratings: pd.DataFrame,
-    judges: Sequence[pd.DataFrame],
-    scales: Mapping[str, Limits],
-    stated: Limits | None,
-) -> dict[str, ScaleMatch]:
-    """Return for each factor people rated whether their scale is the judges'.
+    ratings: pd.DataFrame, scores: pd.DataFrame, scales: Scales, stated: Limits | None
+) -> ScaleMatches:
+    """Return for each factor people rated whether their scale is the judge's.
 
     The judge's scale is known from its run or dialog; people's is what was stated. Where either is
     not, the range seen over all factors of that kind must do.
     """
-    seen_judge = _seen(judges)
+    seen_judge = _seen([scores])
     factors = [str(factor) for factor in ratings["factor"].unique()]
     ends = {factor: scales.get(factor) or seen_judge for factor in factors}
     found = {}
@@ -503,21 +569,62 @@ def match_scales(
     return found
 
 
-def taken_scales(matches: Mapping[str, ScaleMatch]) -> list[str]:
+def matches_of_all(judges: Sequence[ScaleMatches]) -> ScaleMatches:
+    """Return the factors for which the same is known about every judge's scale."""
+    first, *others = judges
+    return {
+        factor: match
+        for factor, match in first.items()
+        if all(own[factor] == match for own in others)
+    }
+
+
+def taken_scales(matches: Mapping[str, ScaleMatches]) -> list[str]:
     """Return which scales are taken to be the same, though nobody stated both."""
-    seen = [match for match in matches.values() if match.same and not match.stated]
+    every = [match for own in matches.values() for match in own.values()]
+    seen = [match for match in every if not match.why and not match.stated]
     told = [f"people's {_span(one.people)}, the judge's {_span(one.judge)}" for one in seen]
     return list(dict.fromkeys(told))
 
 
-def scale_notes(matches: Mapping[str, ScaleMatch]) -> list[str]:
-    """Return what cannot be said because of different or unknown scales, once for each reason."""
-    reasons = dict.fromkeys(match.why for match in matches.values() if not match.same)
-    return [
-        f"no MAE, no bias and no alternative annotator test, because {why}: mae and bias compare "
-        "different scales"
-        for why in reasons
-    ]
+def scale_notes(matches: Mapping[str, ScaleMatches]) -> list[str]:
+    """Return what cannot be said because of different or unknown scales, once for each reason.
+
+    A reason that does not hold for every judge names those that it holds for.
+    """
+    judges_by_reason: dict[str, list[str]] = {}
+    for judge, own in matches.items():
+        for why in dict.fromkeys(match.why for match in own.values() if match.why):
+            judges_by_reason.setdefault(why, []).append(judge)
+
+    notes = []
+    for why, judges in judges_by_reason.items():
+        whose = "" if len(judges) == len(matches) else f"{', '.join(judges)}: "
+        notes.append(
+            f"{whose}no MAE, no bias and no alternative annotator test, because {why}: mae and "
+            "bias compare different scales"
+        )
+
+    return notes
+
+
+def shared_matches(members: Sequence[ScaleMatches], *, standardised: bool) -> ScaleMatches:
+    """Return what is known about the scale of the mean of several judges, by factor."""
+    common = matches_of_all(members)
+    found: ScaleMatches = {}
+    for factor, first in members[0].items():
+        each = [own[factor] for own in members]
+        # Seen ranges differ a little even where every judge is on people's scale.
+        on_one = all(match.same and match.people == first.people for match in each)
+        problem = ""
+        if standardised:
+            problem = "the panel's scores are in standard deviations, on no scale of people's"
+        elif factor not in common and not on_one:
+            problem = "the panel is the mean of judges on different scales, as far as is known"
+
+        found[factor] = replace(first, no_scale=problem)
+
+    return found
 
 
 def _alike(judge: Limits, people: Limits) -> bool:
@@ -540,7 +647,7 @@ def _seen(judges: Sequence[pd.DataFrame]) -> Limits:
 def check_scale(
     ratings: pd.DataFrame,
     judges: Sequence[pd.DataFrame],
-    scales: Mapping[str, Limits],
+    scales: Scales,
     stated: Limits | None,
     notes: list[str],
 ) -> None:
@@ -576,8 +683,8 @@ def _told(off: pd.DataFrame, how: str, ends: Limits) -> str:
 
 
 def rescale(
-    ratings: pd.DataFrame, matches: Mapping[str, ScaleMatch]
-) -> tuple[pd.DataFrame, dict[str, ScaleMatch], list[str]]:
+    ratings: pd.DataFrame, matches: ScaleMatches
+) -> tuple[pd.DataFrame, ScaleMatches, list[str]]:
     """Return the ratings mapped linearly onto the judge's scale,
     and what was done to which factor."""
     scores = ratings["score"].astype(float).copy()

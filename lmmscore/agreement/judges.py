@@ -31,7 +31,8 @@ ALPHA = 0.05
 PANEL = "panel"
 PANEL_WITHOUT = f"{PANEL} without "
 """What the panel without one of its judges is called, before the judge's name."""
-FEWEST_DRAWS = 1_999
+ENOUGH_DRAWS = 1_999
+"""Permutations of a test, at most, unless Holm's correction needs more."""
 
 PanelScores = Literal["raw", "z"]
 
@@ -276,10 +277,8 @@ def compare_judges(
 ) -> list[Entry]:
     """Return the tests of every two judges,
     corrected by Holm over the pairs of a factor and level."""
-    names = dict.fromkeys(name for name, _ in paired)
-    # A panel without one of its judges shows what that judge adds; it is no contender.
-    pairs = list(combinations([name for name in names if not name.startswith(PANEL_WITHOUT)], 2))
-    needed = resampling.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
+    pairs = _contenders(paired)
+    needed = draws_used(paired, draws)
     found = []
     for factor in factors:
         for first, second in pairs:
@@ -292,6 +291,23 @@ def compare_judges(
             found += compare_pairs((first, second), factor, *sides, used, draws=needed, seed=seed)
 
     return _holm(found)
+
+
+def _contenders(paired: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return every two judges to test."""
+    names = dict.fromkeys(name for name, _ in paired)
+    # A panel without one of its judges shows what that judge adds; it is no contender.
+    return list(combinations([name for name in names if not name.startswith(PANEL_WITHOUT)], 2))
+
+
+def draws_used(paired: Iterable[tuple[str, str]], draws: int) -> int:
+    """Return how many permutations each test of two judges draws.
+
+    `paired` are judges and factors. `draws` more than enough are not made, nor fewer than Holm's
+    correction over all pairs of judges needs.
+    """
+    tests = max(len(_contenders(paired)), 1)
+    return resampling.draws_needed(tests, ALPHA, min(draws, ENOUGH_DRAWS))
 
 
 def _holm(entries: list[Entry]) -> list[Entry]:

@@ -498,8 +498,8 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
 # accuracies.
 # --------------------------------------------------------------------------------------------------
 
-Pair = tuple[str, str, str]
-"""Item and two methods, these in alphabetical order."""
+Pair = tuple[str, str, str, str]
+"""Task, item and two methods, these in alphabetical order; the task is "" where none is named."""
 
 _BOTH_GOOD = frozenset(("tievote", "bothgood", "tie good", "both good", "good"))
 _BOTH_BAD = frozenset(("bothbad_vote", "bothbad", "tie bad", "both bad", "bad", "tie (bothbad)"))
@@ -622,16 +622,56 @@ def agree_on_pairs(
 ) -> VoteAgreement:
     """Return how often the judge's matches end as people's votes.
 
-    `human` holds verdicts by pair: a method's name, `tie`, `good` or `bad`.
+    `human` holds verdicts by pair: a method's name, `tie`, `good` or `bad`. Raises where an item
+    occurs in several tasks and one side names none: its votes could be about another picture.
     """
+    shared = _items_of_several_tasks(rows, human)
+    votes: dict[Pair, list[str]] = defaultdict(list)
+    for (task, item, first, second), said in human.items():
+        # An id of one task is enough to go by, however each side calls the task.
+        votes[task if item in shared else "", item, first, second] += said
+
     found: list[Vote] = []
     for match in matches(rows):
         first, second = sorted((match.method_a, match.method_b))
         judged = _placed(_said(match), match)
-        votes = human.get((match.item, first, second), ())
-        found += [(match.item, _placed(vote, match), judged) for vote in votes]
+        task = match.task if match.item in shared else ""
+        name = f"{task}/{match.item}" if task else match.item
+        on_pair = votes.get((task, match.item, first, second), ())
+        found += [(name, _placed(vote, match), judged) for vote in on_pair]
 
     return compare_votes(found)
+
+
+def _items_of_several_tasks(rows: Sequence[Comparison], human: Iterable[Pair]) -> set[str]:
+    """Return the ids that several tasks share on either side. Raises where a side names no task."""
+    sides: dict[str, dict[str, set[str]]] = {
+        "the run": defaultdict(set),
+        "people's votes": defaultdict(set),
+    }
+    judged, voted = sides.values()
+    for row in rows:
+        judged[row.item].add(row.task)
+
+    for task, item, _, _ in human:
+        voted[item].add(task)
+
+    shared = set()
+    for item in judged.keys() & voted.keys():
+        tasks = max(judged[item] - {""}, voted[item] - {""}, key=len)
+        if len(tasks) < 2:
+            continue
+
+        shared.add(item)
+        for name, tasks_by_item in sides.items():
+            if "" in tasks_by_item[item]:
+                verb = "names" if name == "the run" else "name"
+                raise FileProblem(
+                    f"item {item!r} occurs in several tasks ({', '.join(sorted(tasks))}), but "
+                    f"{name} {verb} no task; add a column `task`, or give every item its own id"
+                )
+
+    return shared
 
 
 def _said(match: Match) -> str:
@@ -650,7 +690,8 @@ def read_votes(path: Path) -> dict[Pair, list[str]] | None:
     """Return people's votes by pair; None where the file holds no votes (but perhaps ratings).
 
     A table with the columns item, method_a, method_b and winner: a method's name, `method_a` or
-    `method_b`, `tie`, `both good` or `both bad`. Several lines about a pair are several voters.
+    `method_b`, `tie`, `both good` or `both bad`; and task, where tasks share ids. Several lines
+    about a pair are several voters.
     """
     found: dict[Pair, list[str]] = {}
     for table in read_tables(path):
@@ -662,7 +703,8 @@ def read_votes(path: Path) -> dict[Pair, list[str]] | None:
             cells = {key: str(row.get(name) or "").strip() for key, name in columns.items()}
             vote = _vote(cells, f"{path}, row {number}")
             first, second = sorted((cells["method_a"], cells["method_b"]))
-            found.setdefault((cells["item"], first, second), []).append(vote)
+            pair = (cells.get("task", ""), cells["item"], first, second)
+            found.setdefault(pair, []).append(vote)
 
     return found
 
@@ -692,16 +734,18 @@ def _vote(cells: Mapping[str, str], where: str) -> str:
 
 def votes_of_ratings(ratings: pd.DataFrame, factor: str) -> dict[Pair, list[str]]:
     """Return the verdicts that ratings imply: of two edits of an item, the higher mean wins."""
-    chosen = ratings[ratings["factor"] == factor]
-    means = chosen.groupby(["item", "method"], as_index=False)["score"].mean()
-    by_item: dict[str, list[tuple[str, float]]] = {}
-    for item, method, score in zip(means["item"], means["method"], means["score"], strict=True):
-        by_item.setdefault(str(item), []).append((str(method), float(score)))
+    rows = ratings if "task" in ratings else ratings.assign(task="")
+    chosen = rows[rows["factor"] == factor]
+    edit = ["task", "item", "method"]
+    means = chosen.groupby(edit, as_index=False)["score"].mean()
+    by_item: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for task, item, method, score in zip(*(means[name] for name in [*edit, "score"]), strict=True):
+        by_item.setdefault((str(task), str(item)), []).append((str(method), float(score)))
 
     found: dict[Pair, list[str]] = {}
-    for item, rated in by_item.items():
+    for (task, item), rated in by_item.items():
         for (first, one), (second, other) in combinations(sorted(rated), 2):
             winner = TIE if abs(one - other) < SAME else first if one > other else second
-            found[item, first, second] = [winner]
+            found[task, item, first, second] = [winner]
 
     return found

@@ -45,7 +45,9 @@ from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
+    from lmmscore.agreement.raters import Pair
     from lmmscore.dialog import Dialog
+    from lmmscore.run_folder import Run
 
 
 SECTIONS = ("further", "within-method", "tasks", "powered", "variance")
@@ -129,7 +131,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
     type=click.IntRange(100),
     default=9_999,
     show_default=True,
-    help="Random draws of permutation tests.",
+    help="Random draws of a test between judges, at most 1999 unless Holm's method needs more.",
 )
 @click.option(
     "--seed",
@@ -210,18 +212,28 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     for name in runs:
         run = Run(Path(name))
         found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+        say_notes(_notes_on_own_pairs(run, options["human"]))
 
     put(votes_as_text(found, form), options["out"])
 
 
-def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
+def _notes_on_own_pairs(run: Run, human: Sequence[str]) -> list[str]:
+    own = (run.path / "pairs.csv").resolve()
+    return [
+        f"{file} holds the verdicts of {run.path.name}: this compares the judge with itself"
+        for file in human
+        if Path(file).resolve() == own
+    ]
+
+
+def _human_votes(options: dict[str, Any]) -> dict[Pair, list[str]]:
     from lmmscore.agreement.raters import votes_of_ratings
 
     files = options["human"]
     given = [_votes_in(Path(name)) for name in files]
     voted = [each for each in given if each is not None]
     if len(voted) == len(files):
-        votes: dict[tuple[str, str, str], list[str]] = {}
+        votes: dict[Pair, list[str]] = {}
         for each in voted:
             for pair, said in each.items():
                 votes.setdefault(pair, []).extend(said)
@@ -236,7 +248,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
     return votes_of_ratings(ratings, factor)
 
 
-def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
+def _votes_in(path: Path) -> dict[Pair, list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.raters import read_votes
     from lmmscore.web.rating_results import read_human_votes
@@ -315,10 +327,6 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
 
     ratings = human_ratings(options)
-    scales: dict[str, tuple[float, float]] = {}
-    for judge in judges:
-        scales |= judge.manifest.scales()
-
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
@@ -330,7 +338,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         rescale=options["rescale"],
         panel=panel,
         over_raters=options["over_raters"],
-        scales=scales,
+        scales={judge.name: judge.manifest.scales() for judge in judges},
         scale=options["scale"] or ratings.scale,
         weights=judges[0].manifest.weights,
         resamples=options["resamples"],

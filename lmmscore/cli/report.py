@@ -149,7 +149,7 @@ def _agreement(runs: list[RunData], options: dict[str, Any]) -> Agreement:
         {run.name: run.scores for run in runs},
         ratings.table,
         renames=options["renames"],
-        scales={factor: ends for run in runs for factor, ends in run.scales.items()},
+        scales={run.name: run.scales for run in runs},
         scale=options["scale"] or ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],

@@ -284,7 +284,7 @@ class PairTable:
     groups: tuple[tuple[str, ...], ...]
     """The methods that comparisons link; one group where all are linked."""
     tie: float | None
-    """Davidson's ν: how readily equal methods tie."""
+    """Davidson's ν: how readily equal methods tie; None where all matches did."""
     position: PositionBias
     swings: PositionBias
     """Of the inconsistent matches alone: whether they go to the place shown first or second."""
@@ -295,6 +295,11 @@ class PairTable:
     def connected(self) -> bool:
         """Whether comparisons link all methods."""
         return len(self.groups) == 1
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether strengths and ranks have intervals."""
+        return any(row.rank_interval is not None for row in self.rows)
 
     def rate(self, one: str, other: str) -> float | None:
         """Return how often a method beat another, a tie counting one half."""
@@ -394,12 +399,12 @@ def rank_pairs(
         "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
         "Win rate: a tie counts one half."
     ]
-    if draws:
+    if any(table.has_intervals for table in found):
         notes.append(
             f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
             f"items, percentiles, seed {seed}."
         )
-        if any(table.items < FEW_ITEMS for table in found):
+        if any(table.has_intervals and table.items < FEW_ITEMS for table in found):
             notes.append(
                 f"With fewer than {FEW_ITEMS} items, intervals of strengths hold less often than "
                 "stated: about 90% with 10 items, 93% with 20."
@@ -447,11 +452,11 @@ def _table(
         inconsistent=sum(not match.consistent for match in decided),
         twice=sum(len(match.shown) > 1 for match in decided),
         groups=tuple(tuple(names[place] for place in group) for group in found.groups),
-        tie=found.tie,
+        tie=found.tie if found.tie is not None and np.isfinite(found.tie) else None,
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
     )
-    return _explained(table, held=found.held)
+    return _explained(table, found)
 
 
 def _votes(decided: Sequence[Match], names: Sequence[str]) -> Votes:
@@ -491,6 +496,8 @@ class FittedStrengths:
 
     wins: Floats
     ties: Floats
+    items: int
+    """How many items have results."""
     groups: list[list[int]]
     """The methods that comparisons link; strengths are None unless all are in one group."""
     strengths: Floats | None = None
@@ -510,11 +517,11 @@ class FittedStrengths:
         wins, ties = (counts.sum(axis=0) for counts in by_item)
         groups = connected_groups(wins + wins.T + ties)
         if len(groups) > 1:
-            return cls(wins, ties, groups)
+            return cls(wins, ties, items, groups)
 
         strengths, tie, held = fit_finite(wins[None], ties[None])
         resampled = _resampled(*by_item, resamples, rng) if items and resamples else None
-        return cls(wins, ties, groups, strengths[0], float(tie[0]), bool(held[0]), resampled)
+        return cls(wins, ties, items, groups, strengths[0], float(tie[0]), bool(held[0]), resampled)
 
 
 def _resampled(won: Floats, tied: Floats, resamples: int, rng: np.random.Generator) -> Floats:
@@ -602,7 +609,7 @@ def _counted(matrix: Floats, names: Sequence[str]) -> dict[tuple[str, str], int]
     return found
 
 
-def _explained(table: PairTable, *, held: bool) -> PairTable:
+def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
     """Return the table with what a reader must know before the figures, and what explains them."""
     warnings, notes = [], []
     if not table.connected:
@@ -611,11 +618,17 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
             f"The comparisons do not link all methods ({groups}), so they cannot be ranked "
             "together: compare methods of different groups with each other."
         )
-    elif held:
+    elif found.held:
         notes.append(
             "Some methods never lost to some others, which would make strengths "
             f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
         )
+
+    if found.tie == np.inf:
+        notes.append("All matches were ties, so all strengths are equal and ν has no finite value.")
+
+    if found.resampled is not None and not table.has_intervals:
+        warnings.append(_why_no_intervals(found))
 
     if table.unscored:
         planned = table.matches + table.unscored
@@ -630,6 +643,12 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
 
     notes += position_notes(table)
     return replace(table, warnings=tuple(warnings), notes=tuple(notes))
+
+
+def _why_no_intervals(found: FittedStrengths) -> str:
+    if found.items == 1:
+        return "No intervals: one item has results, and it takes several to see how they vary."
+    return "No intervals: every resample of items that links all methods gives the same strengths."
 
 
 def position_notes(table: PairTable) -> list[str]:

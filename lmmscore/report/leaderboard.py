@@ -891,10 +891,12 @@ def pair_verdict(table: PairTable, names: DisplayNames) -> str:
         return "The methods cannot be ranked together." if len(table.rows) > 1 else ""
 
     leaders = [row for row in ranked if row.rank == 1]
+    interval = leaders[0].rank_interval
     if len(leaders) > 1:
-        return f"{listed([names.method(row.method) for row in leaders])} share the first rank."
+        shared = f"{listed([names.method(row.method) for row in leaders])} share the first rank"
+        return f"{shared}." if interval else f"{shared}; too few comparisons to say how surely."
 
-    first, interval = names.method(leaders[0].method), leaders[0].rank_interval
+    first = names.method(leaders[0].method)
     if interval is None:
         return f"{first} ranks first; too few comparisons to say how surely."
     if interval == (1, 1):

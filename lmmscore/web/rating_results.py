@@ -324,8 +324,8 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
     return HumanRatings(table, notes, scales.pop() if len(scales) == 1 else None)
 
 
-Votes = dict[tuple[str, str, str], list[str]]
-"""By item and the two methods in order of their names: what each rater chose."""
+Votes = dict[tuple[str, str, str, str], list[str]]
+"""By task, item and the two methods in order of their names: what each rater chose."""
 
 
 def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
@@ -338,7 +338,7 @@ def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
     for row in own.rows:
         if row.choice and not row.check:
             first, second = sorted((row.method, row.other))
-            votes[row.item, first, second].append(_VOTES.get(row.choice, row.choice))
+            votes[row.task, row.item, first, second].append(_VOTES.get(row.choice, row.choice))
 
     if not votes:
         return None, own.notes

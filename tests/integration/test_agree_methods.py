@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy import stats
 
 from lmmscore.agreement import Panel, agree
 from lmmscore.cli import lmmscore as main
+from lmmscore.errors import LmmscoreError
 
 
 def crowd(
@@ -171,6 +173,81 @@ def test_different_scales_give_no_distances_unless_rescaled() -> None:
     again = mapped.row("j", "overall", "item", "spearman")
     assert rho is not None and again is not None
     assert rho.value == pytest.approx(again.value)
+
+
+def on_three_scales() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, dict[str, Any]]:
+    """A judge on 1–7, one on 1–10 and one more on 1–7; people on 1–10; the judges' scales."""
+    judges = {
+        "seven": crowd(high=7)[0],
+        "ten": crowd(high=10)[0],
+        "other": crowd(high=7, seed=1)[0],
+    }
+    _, ratings = crowd(high=10)
+    ends = {"seven": 7.0, "ten": 10.0, "other": 7.0}
+    return judges, ratings, {name: {"overall": (1.0, high)} for name, high in ends.items()}
+
+
+def test_every_judge_keeps_its_own_scale() -> None:
+    """A judge on people's scale beside it gives another judge no MAE, bias or annotator test."""
+    judges, ratings, scales = on_three_scales()
+    found = agree(judges, ratings, scales=scales, scale=(1.0, 10.0), panel=Panel())
+    for name in ("mae", "bias"):
+        seven, ten = (found.row(judge, "overall", "item", name) for judge in ("seven", "ten"))
+        assert seven is not None and seven.value is None and "the judge on 1 to 7" in seven.why
+        assert ten is not None and ten.value is not None
+        panel = found.row("panel", "overall", "item", name)
+        assert panel is not None and panel.value is None and "different scales" in panel.why
+
+    tested = {entry["judge"]: entry["winning_rate"] is not None for entry in found.alternative}
+    assert tested["ten"] and not tested["seven"] and not tested["panel"]
+    assert any(note.startswith("seven, other: no MAE") for note in found.notes)
+
+
+def test_ratings_are_mapped_onto_each_judges_scale() -> None:
+    """With `rescale` each judge has the distances that it has alone; their mean has none."""
+    judges, ratings, scales = on_three_scales()
+    options: dict[str, Any] = {"scale": (1.0, 10.0), "rescale": True}
+    found = agree(judges, ratings, scales=scales, panel=Panel(), **options)
+    for name, table in judges.items():
+        alone = agree({name: table}, ratings, scales=scales[name], **options)
+        for statistic in ("spearman", "mae", "bias"):
+            one = found.row(name, "overall", "item", statistic)
+            other = alone.row(name, "overall", "item", statistic)
+            assert one is not None and other is not None and one.value is not None
+            assert one.value == pytest.approx(other.value)
+
+        entries = [entry for entry in found.alternative if entry["judge"] == name]
+        assert entries == alone.alternative
+
+    values = {
+        name: found.row(name, "overall", "item", "mae").value  # type: ignore[union-attr]
+        for name in ("panel", "panel without ten", "panel without seven")
+    }
+    assert values["panel"] is None and values["panel without seven"] is None
+    assert any(text.startswith("seven: people's 1 to 10") for text in found.settings["scales"])
+
+
+def test_a_panel_of_standardised_scores_has_no_distance_from_people() -> None:
+    """Standard deviations are no scores: there is no MAE between them and ratings."""
+    judges, ratings, _ = on_three_scales()
+    limits = {"overall": (1.0, 10.0)}
+    found = agree(judges, ratings, scales=limits, scale=(1.0, 10.0), panel=Panel("z"))
+    row = found.row("panel", "overall", "item", "mae")
+    assert row is not None and row.value is None and "standard deviations" in row.why
+
+
+def test_scales_of_an_unknown_judge_are_refused() -> None:
+    """A misspelt name would leave its judge without a scale, unnoticed."""
+    judges, ratings, scales = on_three_scales()
+    with pytest.raises(LmmscoreError, match="no judge is called 'sevn'"):
+        agree(judges, ratings, scales={"sevn": scales["seven"]})
+
+
+def test_latex_prints_the_reason_of_a_section_that_is_undefined(tmp_path: Path) -> None:
+    """Too few edits for the alternative annotator test: a sentence, no tabular without rows."""
+    text = told([*written(tmp_path, *crowd(items=6)), "--format", "tex"]).stdout
+    assert "Undefined, because" in text
+    assert not re.search(r"\\midrule\s+\\bottomrule", text)
 
 
 def test_ranks_in_the_place_of_scores_are_noticed() -> None:
@@ -394,6 +471,17 @@ def test_a_statistic_can_be_added_by_registering_it(monkeypatch: pytest.MonkeyPa
     row = found.row("j", "overall", "item", "cosine")
     assert row is not None and row.value is not None and 0.9 < row.value <= 1
     assert row.limits[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("judges", "asked", "used"), [(1, 9_999, 0), (2, 9_999, 1_999), (2, 500, 500), (6, 500, 3_000)]
+)
+def test_the_settings_hold_the_draws_that_were_made(judges: int, asked: int, used: int) -> None:
+    """No more than enough, no fewer than Holm's correction needs; none where there is no test."""
+    _, ratings = crowd(items=6, methods=2)
+    tables = {f"j{k}": crowd(items=6, methods=2, seed=k)[0] for k in range(judges)}
+    found = agree(tables, ratings, resamples=asked, levels=["item"])
+    assert found.settings["resamples"] == used
 
 
 def test_a_panel_is_compared_with_its_judges_and_not_with_its_parts() -> None:

@@ -264,3 +264,20 @@ def test_rendering_is_at_hand_from_python() -> None:
     assert (
         json.loads(made.to_json())["tables"] == json.loads(lmmscore.render(made, "json"))["tables"]
     )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_json_never_holds_what_is_no_number(value: float) -> None:
+    """`NaN` is no JSON, and programs that take it compute with it: no file rather than that."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write(TableDocument([], data={"mean": value}), "json")
+
+
+def test_a_table_without_rows_is_a_sentence_in_latex() -> None:
+    """The reason stands in the text; a tabular with nothing in it would be a broken table."""
+    grid = Grid(
+        "A & B", ("factor",), (), caption="Undefined, because of 50% of it.", below=("So.",)
+    )
+    text = write(TableDocument([grid]), "tex")
+    assert "tabular" not in text and "table" not in text.replace("booktabs", "")
+    assert r"\textbf{A \& B} Undefined, because of 50\% of it. So.\par" in text

@@ -23,6 +23,7 @@ from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
+from lmmscore.report.leaderboard import render_pairs
 from lmmscore.scores import Comparison
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
@@ -275,6 +276,45 @@ def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
     assert "would make strengths infinite" in " ".join(table.notes)
 
 
+def test_nothing_but_ties_has_no_tie_parameter() -> None:
+    """It would be infinite, which JSON cannot say: null, and a note."""
+    board = rank_pairs(comparisons([("a", "b", "tie")] * 3), resamples=200)
+    [table] = json.loads(render_pairs(board, "json"), parse_constant=pytest.fail)["tables"]
+    assert table["tie_parameter"] is None
+    assert any("All matches were ties" in note for note in table["notes"])
+
+
+@pytest.mark.parametrize(
+    ("winners", "verdict"),
+    [
+        (("a", "b", "a"), "a ranks first; too few comparisons to say how surely."),
+        (("a", "b", "c"), "a, b and c share the first rank; too few comparisons to say how surely"),
+    ],
+)
+def test_one_item_gives_no_interval_and_says_why(
+    winners: tuple[str, str, str], verdict: str
+) -> None:
+    """Resamples of one item are all the same: no interval, the reason above the table."""
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    found = [
+        Comparison("i0", "t", one, other, "ab", 1, winner, Outcome.SCORED)
+        for (one, other), winner in zip(pairs, winners, strict=True)
+    ]
+    board = rank_pairs(found, resamples=200)
+    table = board.table()
+    assert {(row.strength_interval, row.rank_interval) for row in table.rows} == {(None, None)}
+    assert "No intervals: one item has results" in table.warnings[0]
+    assert not any("bootstrap" in note or "intervals" in note for note in board.notes)
+    assert verdict in render_pairs(board, "md")
+
+
+def test_items_that_are_all_alike_give_no_interval_and_say_why() -> None:
+    """A spread that was never seen is not one of 0."""
+    table = rank_pairs(comparisons([("a", "b", "a")] * 3), resamples=200).table()
+    assert {row.rank_interval for row in table.rows} == {None}
+    assert "No intervals: every resample" in table.warnings[0]
+
+
 def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     """`leaderboard` in every format, `agree` with votes; what needs scores says where to look instead."""
     run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
@@ -295,6 +335,9 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     votes.write_text("item,method_a,method_b,winner\ni0,alpha,beta,alpha\ni1,beta,alpha,beta\n")
     agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
     assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
+    assert "with itself" not in agreed.stderr
+    own = runner.invoke(program, ["agree", str(run.path), "--human", str(run.path / "pairs.csv")])
+    assert "compares the judge with itself" in own.stderr
     people = ["agree", str(run.path), "--human", str(votes)]
     runner.invoke(program, [*people, "--out", str(tmp_path / "agreed.txt")])
     assert "50" in (tmp_path / "agreed.txt").read_text(encoding="utf-8")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 import lmmscore
 from lmmscore.errors import LmmscoreError
 from lmmscore.results import RunResult
 from tests import hostile
+from tests.command_line import lmm
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"
 
@@ -96,3 +103,58 @@ def test_a_run_writes_its_report(run: RunResult, tmp_path: Path) -> None:
     """`run.report()` writes the page beside the run, or where it is told to."""
     assert run.report() == run.path / "report.html"
     assert run.report(tmp_path / "mine.html", full_images=True).stat().st_size > 100_000
+
+
+@pytest.fixture(scope="module")
+def on_20(run: RunResult) -> Path:
+    """The same run again, as if its judge had scored on scales up to 20."""
+    folder = run.path.with_name("twenty")
+    shutil.copytree(run.path, folder)
+    record = folder / "run.yaml"
+    found = yaml.safe_load(record.read_text(encoding="utf-8"))
+    for factor in found["factors"]:
+        factor["max"] = 20.0
+
+    if found.get("overall_scale"):
+        found["overall_scale"] = [1.0, 20.0]
+
+    record.write_text(yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("last", [0, 1], ids=["twenty last", "twenty first"])
+def test_no_judge_is_measured_on_the_scale_of_another(
+    run: RunResult, on_20: Path, ratings: Path, last: int
+) -> None:
+    """People rated on 1 to 10: in whichever order runs are named, only that one has an MAE."""
+    folders = [str(run.path), str(on_20)]
+    folders = folders[::-1] if last else folders
+    known = lmmscore.open_run(run.path).manifest.scales()["overall"]
+    found = lmmscore.agree(folders, ratings, scale=known, resamples=100)
+    values = {row.judge: row.value for row in found.rows if _is_overall_mae(asdict(row))}
+    assert values["two"] is not None and values["twenty"] is None
+
+    low, high = known
+    human = ["--human", str(ratings), "--scale", f"{low:g},{high:g}", "--resamples", "100"]
+    typed = json.loads(lmm("agree", *folders, *human, "--json").stdout)
+    values = {row["judge"]: row["value"] for row in typed["rows"] if _is_overall_mae(row)}
+    assert values["two"] is not None and values["twenty"] is None
+
+    page = on_20.parent / "page.html"
+    lmm("report", *folders, *human, "--out", str(page))
+    assert "twenty: no MAE" in page.read_text(encoding="utf-8")
+
+
+def _is_overall_mae(row: Mapping[str, Any]) -> bool:
+    return (row["factor"], row["level"], row["statistic"]) == ("overall", "item", "mae")
+
+
+def test_a_run_compared_with_its_own_scores_is_noticed(run: RunResult, ratings: Path) -> None:
+    """`--human RUN/scores.csv` would look like perfect agreement: a note says what it is."""
+    own = run.path / "scores.csv"
+    done = lmm("agree", run.path, "--human", own, "--json")
+    said = "compares the judge with itself"
+    assert said in done.stderr
+    assert any(said in note for note in json.loads(done.stdout)["notes"])
+    assert any(said in note for note in lmmscore.agree(run, own).notes)
+    assert not any(said in note for note in lmmscore.agree(run, ratings, resamples=100).notes)

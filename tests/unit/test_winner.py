@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -217,8 +218,6 @@ def rows(*winners: tuple[str, str]) -> list[Comparison]:
 
 def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
     """Votes name a method, a side or a kind of tie; ratings imply the winner."""
-    import pandas as pd
-
     votes = tmp_path / "votes.csv"
     votes.write_text(
         "item,method_a,method_b,winner\ni0,a,b,a\ni0,b,a,method_b\ni1,a,b,both bad\ni2,a,b,b\n"
@@ -235,10 +234,39 @@ def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
         [("i0", "a", "overall", 4.0), ("i0", "b", "overall", 2.0), ("i0", "b", "overall", 3.0)],
         columns=["item", "method", "factor", "score"],
     )
-    assert votes_of_ratings(table, "overall") == {("i0", "a", "b"): ["a"]}
+    assert votes_of_ratings(table, "overall") == {("", "i0", "a", "b"): ["a"]}
     votes.write_text("item,method_a,method_b,winner\ni0,a,b,c\n")
     with pytest.raises(FileProblem, match="neither a nor b"):
         read_votes(votes)
+
+
+def test_votes_are_those_of_the_items_own_task(tmp_path: Path) -> None:
+    """Two tasks that number their items alike: a vote on one says nothing about the other."""
+    judged = [
+        Comparison("1", task, "a", "b", "ab", 1, winner, Outcome.SCORED)
+        for task, winner in (("add", "a"), ("remove", "b"))
+    ]
+    votes = tmp_path / "votes.csv"
+    votes.write_text("task,item,method_a,method_b,winner\nadd,1,a,b,a\nremove,1,a,b,b\n")
+    human = read_votes(votes)
+    assert human is not None
+    found = agree_on_pairs(judged, human)
+    assert (found.n, found.accuracy) == (2, 1.0)
+    # The items are two, and so much the votes are worth.
+    assert found.interval == pytest.approx(wilson(1.0, 2))
+
+    table = pd.DataFrame(
+        [(task, "1", method, "overall", score) for task, winner in (("add", "a"), ("remove", "b"))
+         for method, score in (("a", 5.0 if winner == "a" else 1.0), ("b", 3.0))],
+        columns=["task", "item", "method", "factor", "score"],
+    )  # fmt: skip
+    rated = agree_on_pairs(judged, votes_of_ratings(table, "overall"))
+    assert (rated.n, rated.accuracy) == (2, 1.0)
+
+    # One task has the id: it needs no name, and may have another.
+    assert agree_on_pairs(judged[:1], {("addition", "1", "a", "b"): ["a"]}).accuracy == 1.0
+    with pytest.raises(FileProblem, match=r"several tasks \(add, remove\), but people's votes"):
+        agree_on_pairs(judged, {("", "1", "a", "b"): ["a"]})
 
 
 def test_votes_that_hang_together_count_as_fewer() -> None:

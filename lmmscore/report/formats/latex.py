@@ -73,7 +73,11 @@ _LETTERS = {
 @formats.register("tex")
 def write_latex(document: TableDocument, layout: TableLayout) -> str:
     """Return each table as a float: a caption of one sentence, the table, the notes below it."""
-    body = "\n".join(_float(grid, document, layout) for grid in document.grids)
+    parts = [
+        _float(grid, document, layout) if grid.rows else _paragraph(grid, document)
+        for grid in document.grids
+    ]
+    body = "\n".join(parts)
     packages = "booktabs,graphicx" if r"\resizebox" in body else "booktabs"
     # The caution first: it is what must not be overlooked.
     head = f"% Caution: {' '.join(document.caution.split())}\n" if document.caution else ""
@@ -100,6 +104,13 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
     return "\n".join(lines)
 
 
+def _paragraph(grid: Grid, document: TableDocument) -> str:
+    """Return what is said in place of a table without rows: why there is none."""
+    texts = [text for text in (grid.verdict, grid.caption) if text]
+    said = escape(" ".join([*texts, *_note_texts(grid, document)]))
+    return f"\\par\\noindent\\textbf{{{escape(grid.title)}}} {said}\\par\n"
+
+
 def _label(title: str) -> str:
     """Return a name that a document can refer to, made of a title."""
     return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
@@ -113,9 +124,13 @@ def _sentence(grid: Grid) -> str:
     return f"{said} (incomplete: see the notes)." if grid.above else f"{said}."
 
 
-def _notes(grid: Grid, document: TableDocument) -> list[str]:
+def _note_texts(grid: Grid, document: TableDocument) -> list[str]:
     caution = [f"Caution: {document.caution}"] if document.caution else []
-    notes = list(dict.fromkeys([*caution, *grid.above, *grid.below, *document.notes]))
+    return list(dict.fromkeys([*caution, *grid.above, *grid.below, *document.notes]))
+
+
+def _notes(grid: Grid, document: TableDocument) -> list[str]:
+    notes = _note_texts(grid, document)
     if not notes:
         return []
 

@@ -48,8 +48,11 @@ def _csv_cell(value: Any) -> Any:
 
 @formats.register("json")
 def write_json(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
-    """Return everything there is, at full precision."""
-    return json.dumps(document.data, ensure_ascii=False, indent=2) + "\n"
+    """Return everything there is, at full precision. Raises ValueError for NaN and infinity.
+
+    A figure that does not exist is null, with its reason: `NaN` is no JSON, and no reason.
+    """
+    return json.dumps(document.data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 # --------------------------------------------------------------------------------------------------

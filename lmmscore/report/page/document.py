@@ -266,13 +266,14 @@ def _agreement_section(runs: Sequence[RunData], agreement: Agreement) -> Agreeme
     first = ("item", "methods")
     rest = [section for section in SECTIONS if section not in first]
     drawn, seed = agreement.settings["resamples"], agreement.settings["seed"]
+    draws = f"Random draws: {drawn:,}, seed {seed}." if drawn else f"Seed of random draws: {seed}."
     return AgreementSection(
         verdicts=[agreement.sentence(run.name) for run in runs],
         grids=[replace(grid, above=()) for grid in agreement_grids(agreement, ["item"])],
         methods=[replace(grid, above=()) for grid in agreement_grids(agreement, ["methods"])],
         more=[replace(grid, above=()) for grid in agreement_grids(agreement, rest)],
         charts=agreement_charts(agreement, titles, places),
-        notes=[f"Random draws: {drawn:,}, seed {seed}.", *agreement.notes],
+        notes=[draws, *agreement.notes],
     )
 
 
