@@ -307,7 +307,7 @@ def is_hedged(text: str, start: int, place: int) -> bool:
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
     r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a"
-    r"|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
+    r"|\([ ]*(?:n/?a|[-–—?]|none)?[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )

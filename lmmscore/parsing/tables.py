@@ -113,6 +113,11 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
             return False
 
     labels = table.rows[0][:_WIDEST]
+    numbered = [cell for cell in labels if _LARGE_NUMBERING.match(cell.text)]
+    if len(numbered) == 1 and numbered[0] is not labels[-1]:
+        # "accuracy | 10. preservation | 4": entries on one line, not headings.
+        return False
+
     if any(_lists_factors(cell.text, names) for cell in labels):
         return False
 
@@ -127,6 +132,9 @@ def _is_of_one_factor(head: Row) -> bool:
     first, *others = (cell.text for cell in head)
     named = _IMAGE_COLUMN.fullmatch(first) or _NUMBER_COLUMN.fullmatch(first)
     return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
+
+
+_LARGE_NUMBERING = re.compile(r"(?:[3-9]|[1-9][0-9])[.)][ ]+[A-Za-z]")
 
 
 def _numbered_at_random(row: Row) -> bool:
@@ -173,7 +181,8 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
     run: list[re.Match[str]] = []
 
     for line in _LINE.finditer(text):
-        barred = "|" in line[0]
+        # A single cell, "| Image 2 |", heads what follows.
+        barred = "|" in line[0] and "|" in line[0].strip(" >|")
         rule = not barred and _RULE.fullmatch(line[0])
         if run and rule and ("+" in line[0] or len(run) == 1):
             continue
@@ -298,9 +307,12 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         if known >= enough:
             return factors[0] is None or not head[0].text
 
+    by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
+    if by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1:
+        return True
+
     if len(head) < 3:
-        by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
-        return bool(by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1)
+        return False
 
     if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
         return True
@@ -316,7 +328,7 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         return True
 
     # One image beside other columns, and a factor in front of the row below.
-    first = _GAP.split(below.strip())[0].partition(",")[0]
+    first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
     return images == 1 and names.factor_named(first) is not None
 
 
