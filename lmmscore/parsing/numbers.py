@@ -686,7 +686,7 @@ def pairs(
     return _made(text, end, names, scale_of, chosen, named)
 
 
-_SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
+_SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _BRACKETS_OPEN = frozenset("([")
 _CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")

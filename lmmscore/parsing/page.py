@@ -76,7 +76,8 @@ _BARE_HEAD = re.compile(
 _MOVES_ON = re.compile(
     r"""
     \A\W*(?:and[ ])?(?:next|then|now|finally|lastly|last)\W*\Z
-      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ](?:the|number|no\.)(?![a-z])|\bnext\b[ ]*[:.,]
+      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b
+      |\bon[ ]to[ ](?:the|number|no\.)(?![a-z])|\bnext\b[ ]*[:.,]
       |\blast[ ]but[ ]not[ ]least\b |
     \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
       (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
