@@ -366,6 +366,31 @@ class _State:
         self.positions = (UNKNOWN,) if self.positions is not None else None
         self.entries = False
 
+    def captioned_as(self, kind: Kind, words: str, line: Line) -> None:
+        """Take a line for a caption of numbers that are no verdict."""
+        self.headed_by(words, line)
+        self.kind = kind
+        self.listed = False
+        self.captioned = line.end
+
+    def headed_by(self, words: str, line: Line) -> None:
+        """Take a line for a heading that is not known."""
+        self.closed()
+        self.kind = self.kind if self.kind in LASTING else Kind.VERDICT
+        self.caption = words.strip()
+        line.heads = True
+
+    def announced(self, line: Line) -> None:
+        """Take a line for the announcement of a verdict."""
+        if self.entries or self.kind is not Kind.VERDICT:
+            self.closed()
+            self.positions = None
+
+        self.kind = Kind.VERDICT
+        self.listed = False
+        self.caption = ""
+        line.heads = True
+
     def describe(self, line: Line) -> None:
         line.section = self.section
         line.positions = self.positions
@@ -784,72 +809,53 @@ def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
 
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     """Take a line that scores nothing for what it may be: a heading, or a remark."""
-    short = len(words) <= _LONGEST_HEADING
-    if not any(each.isalpha() for each in words):
-        below = not state.scored and _is_below_a_factor(page, line)
-        whole = page.text[line.start : line.end]
-        numbered = page.names.only is None and any(each.isdigit() for each in whole)
-        if (state.entries or numbered) and page.n > 1 and not below:
-            state.closed()
-
-        return
-
-    if _SCORE_LINE.match(words):
+    if not any(map(str.isalpha, words)):
+        _pass_numbers(page, line, state)
         return
 
     colon = words.rstrip().endswith(":")
     marked = line.heading or colon
-    neutral = is_neutral(words)
     factor_heads = bool(line.factors) and line.factors[0].start <= line.head + 2
-    if factor_heads and not marked:
+    if _SCORE_LINE.match(words) or (factor_heads and not marked):
         return
 
+    neutral = is_neutral(words)
+    short = len(words) <= _LONGEST_HEADING
+    alone = line.gap and not line.images
     if colon:
+        # What a sentence before the caption speaks of is not what it heads.
         words = words.rstrip(" :").rpartition(". ")[2] + ":"
 
     kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
     if kind is Kind.SOURCE and not line.images and short:
         marked = True
 
-    if kind is not None and kind is not Kind.VERDICT and (marked or _stands_alone(line)):
-        state.closed()
-        state.kind = kind
-        state.listed = False
-        state.caption = words.strip()
-        state.captioned = line.end
-        line.heads = True
-        return
-
-    if factor_heads or (line.factors and short and marked):
-        return
-
-    announced = _stands_alone(line) and short and state.kind is not Kind.VERDICT
-    if page.text[state.captioned : line.start] == "\n" and not is_final(words):
+    below_caption = state.captioned and page.text[state.captioned : line.start] == "\n"
+    announced = alone and short and state.kind is not Kind.VERDICT
+    if kind is not None and kind is not Kind.VERDICT and (marked or alone):
+        state.captioned_as(kind, words, line)
+    elif factor_heads or (line.factors and short and marked):
+        pass
+    elif below_caption and not is_final(words):
         # "# dummy data", and right under it "scores:": dummy scores.
-        return
-
-    if kind is Kind.VERDICT and (marked or announced):
-        if state.entries or state.kind is not Kind.VERDICT:
-            state.closed()
-            state.positions = None
-
-        state.kind = Kind.VERDICT
-        state.listed = False
-        state.caption = ""
-        line.heads = True
-        return
-
-    if neutral:
-        return
-
-    if (marked and short) or _is_unknown_heading(line, words):
+        pass
+    elif kind is Kind.VERDICT and (marked or announced):
+        state.announced(line)
+    elif neutral:
+        pass
+    elif (marked and short) or _is_unknown_heading(line, words):
+        state.headed_by(words, line)
+    elif _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
         state.closed()
-        state.kind = state.kind if state.kind in LASTING else Kind.VERDICT
-        state.caption = words.strip()
-        line.heads = True
-        return
 
-    if _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
+
+def _pass_numbers(page: Page, line: Line, state: _State) -> None:
+    """Pass a line without words: unless it is the score of the factor above it, what it numbers
+    may be another image."""
+    below = not state.scored and _is_below_a_factor(page, line)
+    whole = page.text[line.start : line.end]
+    numbered = page.names.only is None and any(map(str.isdigit, whole))
+    if (state.entries or numbered) and page.n > 1 and not below:
         state.closed()
 
 
@@ -885,10 +891,6 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
         return behind <= 6 or short_remark
 
     return count <= 14 or behind <= 12
-
-
-def _stands_alone(line: Line) -> bool:
-    return line.gap and not line.images
 
 
 def _is_unknown_heading(line: Line, words: str) -> bool:

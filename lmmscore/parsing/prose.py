@@ -760,7 +760,7 @@ class Prose:
         found = self._pairs[index]
         if self._is_labelled_behind(line, found) or self._is_a_remark(index):
             self.unplaced = True
-            self._sections.setdefault(line.section, _Section()).close(index - 1)
+            self._close(line.section, index - 1)
             return
 
         refused = 0
@@ -793,81 +793,101 @@ class Prose:
     def _part_says(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
     ) -> Iterator[Said]:
+        """Yield what a stretch of a line says of the images it is about."""
         lead = self.text[part.start : found[0].start]
         kind, own = self._lead(line, lead, found)
-        label = own or line.caption
+        if kind is Kind.VERDICT and self._voids_itself(found):
+            kind = Kind.UNKNOWN
+
         if kind is not Kind.VERDICT:
             self.drafts.add(kind)
             return
 
-        if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
-            return
-
-        if len(found) > 1 and found[-1].mark.value is None and all(p.bracketed for p in found):
-            # "Accuracy [8], Quality [7] and Realism [6] are defined …": what voids one voids all.
-            self.drafts.add(Kind.UNKNOWN)
-            return
-
-        if found[0].backward and self._follows_a_name(line, part, found[0].start):
-            return
-
-        headed = part.named and any(image.end <= part.start for image in line.images)
-        if headed and _NUMBER_IN_BRACKETS.search(
-            self.text, max(line.start, part.start - 12), part.start
-        ):
-            # "Image 4 (1): S_acc (2): S_pre": every number may stand before its name.
+        if self._may_be_numbering(line, part, found, index):
             return
 
         others = any(part.start <= image.start < found[0].start for image in line.images)
         if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
-            self._sections.setdefault(part.section, _Section()).close(index - 1)
+            self._close(part.section, index - 1)
             self._mention(line, found)
             return
 
         if self._comes_twice(line, part, found):
             self.unplaced = True
-            self._sections.setdefault(part.section, _Section()).close(index)
+            self._close(part.section, index)
             return
 
         cut = self._taken_over(line, part, found)
         if cut is not None and any(pair.end > cut for pair in found):
-            self._sections.setdefault(part.section, _Section()).close(index)
+            self._close(part.section, index)
             found = [pair for pair in found if pair.end <= cut]
 
-        positions = part.positions
         stray = self.n > 1 and not part.named and self._strays(line, lead, own, found)
         if stray:
-            self._sections.setdefault(part.section, _Section()).close(index - 1)
+            self._close(part.section, index - 1)
 
-        if positions == (UNKNOWN,):
+        if part.positions == (UNKNOWN,):
             self._mention(line, found)
 
-        for number, pair in enumerate(found):
-            since = found[number - 1].end if number else part.start
-            if self._speaks_of_another(line, since, pair, positions):
-                continue
+        label = own or line.caption
+        for pair in self._own_pairs(line, part, found, index):
+            where = (UNKNOWN,) if stray else part.positions
+            if pair.name.position is not None:
+                where = (pair.name.position,)
 
+            yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _close(self, section: int, certain: int) -> None:
+        """End a section: nothing behind that line is certain to belong to it."""
+        self._sections.setdefault(section, _Section()).close(certain)
+
+    def _voids_itself(self, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether what voids the last of several scores voids all: "Accuracy [8], Quality [7]
+        and Realism [6] are defined …"."""
+        bracketed = all(pair.bracketed for pair in found)
+        return len(found) > 1 and found[-1].mark.value is None and bracketed
+
+    def _may_be_numbering(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
+    ) -> bool:
+        """Tell whether numbers may count the names, or stand before names that are not theirs."""
+        if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
+            return True
+
+        if found[0].backward and self._follows_a_name(line, part, found[0].start):
+            return True
+
+        # "Image 4 (1): S_acc (2): S_pre"
+        headed = part.named and any(image.end <= part.start for image in line.images)
+        before = max(line.start, part.start - 12)
+        return headed and bool(_NUMBER_IN_BRACKETS.search(self.text, before, part.start))
+
+    def _own_pairs(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
+    ) -> Iterator[Pair[FactorName]]:
+        """Yield the pairs of a part that no label gives to something else."""
+        since = part.start
+        for pair in found:
             between = self.text[since : pair.start]
-            if number and _LABEL_ENDS.search(between) and is_no_verdict(between):
-                # "S_real: 6 (source: S_qua: 9)"
+            opens = since == part.start
+            another = self._speaks_of_another(line, since, pair, part.positions)
+            since = pair.end
+            # "S_real: 6 (source: S_qua: 9)"
+            labelled = not opens and _LABEL_ENDS.search(between) and is_no_verdict(between)
+            if another or labelled:
                 continue
 
-            if self._is_labelled_otherwise(line, pair, positions):
+            if self._is_labelled_otherwise(line, pair, part.positions):
                 self.unplaced = True
-                self._sections.setdefault(part.section, _Section()).close(index - 1)
+                self._close(part.section, index - 1)
                 continue
 
             if pair is found[-1] and pair.mark.value is not None and self._competes(index, pair):
                 says = "another number stands below it"
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
 
-            index_of = pair.name.position
-            where = positions if index_of is None else (index_of,)
-            if stray and index_of is None:
-                where = (UNKNOWN,)
-
-            yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+            yield pair
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
