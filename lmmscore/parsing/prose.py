@@ -25,302 +25,13 @@ from lmmscore.parsing.remarks import (
     sees_nothing,
     takes_back,
 )
+from lmmscore.parsing.sequences import CONDITION, SENTENCE_STOP, Listed, Sequences
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
-from lmmscore.scales import Factor, Scale
-
-# --------------------------------------------------------------------------------------------------
-# Numbers without names: in a stated order, one for each image, or of the only factor there is.
-# --------------------------------------------------------------------------------------------------
-
-Listed = tuple[int | None, str, Mark]
-"""An image (None: that of the section), a factor, and what the number says."""
-
-_ORDER_WORDS = re.compile(
-    r"""
-    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
-      |factors?
-      |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_VALUES = re.compile(
-    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9](?:[0-9./ ,;|&·\t-]|[ ]and[ ])*[0-9])[ ]*[)\]>]?"
-    r"(?:,?[ ]respectively)?[ ]*\.?[ ]*"
-)
-_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
-_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
-_LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
-_TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
-_OUTPUT = re.compile(
-    r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b"
-    r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
-    re.IGNORECASE,
-)
-_I_GIVE_IT = re.compile(
-    r"\b(?:I|we)(?:['’]d|[ ]would)?[ ](?:rate|give|score|assign|award|grade|mark|judge)\b"
-    r"(?:[ ](?!not\b|if\b)[^\W\d_]+){0,5}?[ ](?:(?:an?|with|as|at)[ ])*"
-    r"(?:(?:score|rating|grade|mark)[ ]of[ ])?(?P<value>[0-9])",
-    re.IGNORECASE,
-)
-_OUT_OF_TOP = re.compile(
-    r"\W*(?:(?:final[ ])?verdict\W+)?(?P<value>[0-9]{1,3}(?:\.[0-9]+)?)[ ]*"
-    r"(?:/|out[ ]of)[ ]*[0-9]{1,3}[ ]*(?:[.!–—]|$)",
-    re.IGNORECASE,
-)
-_BEFORE_VALUES = re.compile(
-    r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
-)
-_BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
-_BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
-_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
-_ORDER_STATED = re.compile(
-    r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)"
-)
-
-
-class Sequences:
-    """Reads a page's numbers that have no names."""
-
-    def __init__(self, page: Page, pairs: Sequence[Sequence[Pair[FactorName]]]) -> None:
-        self.page = page
-        self.text = page.text
-        self.names = page.names
-        self.n = page.n
-        self._pairs = pairs
-
-    def by_line(self) -> dict[int, list[Listed]]:
-        """Return, by line, what numbers say under an order that was stated."""
-        made: dict[int, list[Listed]] = {}
-        order: list[str] = []
-        labelled = False
-        whole_rows: list[int] = []
-
-        for index, line in enumerate(self.page.lines):
-            if self.page.in_table(line):
-                continue
-
-            if not line.factors:
-                if self.names.keys_listed(self.text, line.head, line.end):
-                    order = [factor.key for factor in self.names.factors]
-                    labelled = False
-                    continue
-
-                found = self._tuple_of(line, order) if order else []
-                if found and (line.images or not labelled):
-                    made[index] = found
-
-                continue
-
-            inline = self._in_one_line(line)
-            if inline:
-                made[index] = inline
-                order = [key for _, key, _ in inline]
-            elif self._pairs[index]:
-                order = []
-            elif stated := self._stated_order(line):
-                order = stated
-                lead = self.text[line.head : line.factors[0].start]
-                labelled = _LABEL_COLUMN.search(lead) is not None
-
-            if self._is_sequence(line):
-                whole_rows.append(index)
-
-        return made | self._rows_of_factors(whole_rows)
-
-    def _stated_order(self, line: Line) -> list[str]:
-        """Return the factors of a line that names them and says nothing else."""
-        keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            return []
-
-        rest = self.text[line.head : line.factors[0].start]
-        for factor, following in zip(line.factors, [*line.factors[1:], None], strict=True):
-            stop = following.start if following else line.end
-            rest += " " + self.text[factor.end : stop]
-
-        rest = _ORDER_WORDS.sub("", rest)
-        return keys if not re.search(r"\w", rest) else []
-
-    def _in_one_line(self, line: Line) -> list[Listed]:
-        """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
-        keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            return []
-
-        for factor, following in zip(line.factors, line.factors[1:], strict=False):
-            between = self.text[factor.end : following.start]
-            if between.strip(" ,/|&;") not in {"", "and"}:
-                return []
-
-        joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
-        if joint is None:
-            return []
-        return self._values(joint.end(), line.end, keys)
-
-    def _tuple_of(self, line: Line, order: Sequence[str]) -> list[Listed]:
-        """Read `Image 1: 8, 7, 7, 6` or `1. [8, 7, 7, 6]` under a stated order."""
-        image: int | None = line.number
-        place = line.head
-        if line.images:
-            first = line.images[0]
-            if len(line.images) > 1 or len(first.positions) > 1 or first.start > line.head + 2:
-                return []
-
-            image = first.positions[0]
-            joint = _BEHIND_IMAGE.match(self.text, first.end, line.end)
-            place = joint.end() if joint else first.end
-        elif image is None and self.n > 1:
-            label = _LABEL.match(self.text, line.head, line.end)
-            image = self.names.image_labelled(label["label"]) if label else None
-            place = label.end() if label else place
-
-        if image is None and self.n > 1:
-            return []
-
-        values = self._values(place, line.end, order)
-        return [(image, key, mark) for _, key, mark in values]
-
-    def _values(self, start: int, end: int, keys: Sequence[str]) -> list[Listed]:
-        """Return as many numbers as there are keys, where nothing else stands here."""
-        match = _VALUES.fullmatch(self.text, start, end)
-        if match is None:
-            return []
-
-        made = self._joined_values(match, keys)
-        if made:
-            return made
-
-        place = match.start("values")
-        for key in keys:
-            value = _VALUE.match(self.text, place, end)
-            number = number_at(self.text, place, end) if value else None
-            if number is None or number.in_words:
-                return []
-
-            mark = number.mark(self.names.factor(key).scale)
-            made.append((None, key, mark))
-            between = _BETWEEN_VALUES.match(self.text, number.end, match.end("values"))
-            place = between.end() if between else number.end
-            if between is None and number.end < match.end("values"):
-                return []
-
-        return made if place >= match.end("values") else []
-
-    def _joined_values(self, match: re.Match[str], keys: Sequence[str]) -> list[Listed]:
-        """Read `8/7/7/6` and `8-7-7-6`: as many numbers as keys, with one sign between all."""
-        values = match["values"]
-        for sign in ("/", "-"):
-            pieces = values.split(sign)
-            if len(pieces) != len(keys) or len(keys) < 3 or not all(map(str.isdigit, pieces)):
-                continue
-
-            made: list[Listed] = []
-            place = match.start("values")
-            for key, piece in zip(keys, pieces, strict=True):
-                end = place + len(piece)
-                number = Number(Fraction(piece), None, place, end, end)
-                made.append((None, key, number.mark(self.names.factor(key).scale)))
-                place = end + 1
-
-            return made
-
-        return []
-
-    def _is_sequence(self, line: Line) -> bool:
-        """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""
-        if self.n < 2 or len(line.factors) != 1 or line.images:
-            return False
-        return bool(self._sequence(line))
-
-    def _sequence(self, line: Line) -> list[Listed]:
-        factor = line.factors[0]
-        if factor.start > line.head + 2:
-            return []
-
-        joint = _BEHIND_FACTOR.match(self.text, factor.end, line.end)
-        if joint is None:
-            return []
-
-        values = self._values(joint.end(), line.end, [factor.key] * self.n)
-        return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
-
-    def _rows_of_factors(self, lines: Sequence[int]) -> dict[int, list[Listed]]:
-        """Return what lists by factor say,
-        where all factors have one and their order is certain."""
-        keys = [self.page.lines[index].factors[0].key for index in lines]
-        whole = len(keys) == len(self.names.factors) == len(set(keys))
-        if not whole:
-            return {}
-
-        if self.n <= 2 and not _ORDER_STATED.search(self.text):
-            return {}
-
-        for line in self.page.lines[: min(lines)]:
-            if line.images and line.head < line.images[0].start + 3:
-                return {}
-
-        return {index: self._sequence(self.page.lines[index]) for index in lines}
-
-    def of_only_factor(self) -> Iterator[Listed]:
-        """Yield what needs no name where one thing is scored: `[[4]]`, and `6 8` for two images."""
-        only = self.names.only
-        if only is None:
-            return
-
-        if self.n == 1:
-            for match in _TWO_BRACKETS.finditer(self.text):
-                number = number_at(self.text, match.start("value"), match.end())
-                if number is not None:
-                    yield None, only.key, number.mark(only.scale)
-
-            yield from self._given_outright(only)
-            return
-
-        lines = [line for line in self.page.lines if not self.page.in_table(line)]
-        ends = lines[:1] if len(lines) == 1 else [*lines[:1], *lines[-1:]]
-
-        for line in ends:
-            if line.kind is not Kind.VERDICT or line.number is not None:
-                continue
-
-            opening = _OUTPUT.match(self.text, line.head, line.end)
-            place = opening.end() if opening else line.head
-            values = self._values(place, line.end, [only.key] * self.n)
-            for position, (_, key, mark) in enumerate(values, 1):
-                yield position, key, mark
-
-    def _given_outright(self, only: Factor) -> Iterator[Listed]:
-        """Yield what a sentence gives the only image: "I rate it 4 out of 5", or "7/10." alone."""
-        for line in self.page.lines:
-            if line.kind is not Kind.VERDICT or self.page.in_table(line):
-                continue
-
-            given = _I_GIVE_IT.search(self.text, line.head, line.end)
-            given = given or _OUT_OF_TOP.match(self.text, line.head, line.end)
-            if given is None:
-                continue
-
-            lead = _SENTENCE_STOP.split(self.text[line.head : given.start()])[-1]
-            number = number_at(self.text, given.start("value"), line.end)
-            if number is None or _CONDITION.search(lead) or is_no_verdict(lead):
-                continue
-
-            mark = number.mark(only.scale)
-            fault = entry_fault(self.text, number, line.end, only.scale)
-            if fault:
-                mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
-
-            yield None, only.key, mark
-
-
-# --------------------------------------------------------------------------------------------------
-# Scores in running text and lists: under images, under factors, in sentences, in stated order.
-# --------------------------------------------------------------------------------------------------
+from lmmscore.scales import Scale
 
 _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
-_CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
 _CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
@@ -393,7 +104,6 @@ _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
-_SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
 _COMPARED_BEHIND = re.compile(
     r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
     re.IGNORECASE,
@@ -773,7 +483,7 @@ class Prose:
             before = len(self.drafts)
             yield from self._part_says(line, part, inside, index)
             if len(self.drafts) > before:
-                stop = _SENTENCE_STOP.search(self.text, inside[-1].end, line.end)
+                stop = SENTENCE_STOP.search(self.text, inside[-1].end, line.end)
                 refused = stop.start() if stop else line.end
 
         if self.n > 1 and len(line.parts) == 1 and line.factors:
@@ -1047,7 +757,7 @@ class Prose:
         sentence = re.split(r"[.!?]\s+", words)[-1]
         tail = self.text[found[-1].end : line.end]
         asked = tail.split(".")[0].rstrip().endswith("?") and _ASKS.match(sentence or words)
-        if asked or _CONDITION.search(self.text[line.head : found[0].start]):
+        if asked or CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
 
         if _RESULTS_IN.match(tail) or (words.endswith("with") and _REACHES.match(tail)):
@@ -1091,7 +801,7 @@ class Prose:
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
                 yield pair.end
 
-            sentences = _SENTENCE_STOP.split(self.text[pair.end : following.start])
+            sentences = SENTENCE_STOP.split(self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 yield pair.end
 
