@@ -548,6 +548,10 @@ class Run:
         if not isinstance(loaded, dict):
             raise FileProblem(f"{path}: not a run's settings; {_REBUILT}")
 
+        if "state" not in loaded:
+            # Half a file may still be YAML.
+            raise FileProblem(f"{path}: it ends too soon; {_REBUILT}")
+
         version = loaded.get("format", 1)
         if isinstance(version, int) and version > FORMAT:
             raise FileProblem(

@@ -127,8 +127,13 @@ def _strangeness(position: int, n: int) -> str:
 def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
     """Return everything as said of image 1; where several are scored, also which cannot be it."""
     named = list(dict.fromkeys(each.position for each in said if each.position is not None))
-    # A single number, whatever it is, numbers the only image; of several, only 1 can be it.
-    strange = [position for position in named if position != 1] if len(named) > 1 else []
+    # A single number, whatever it is, numbers the only image; 0 is a way of saying 1, but not in
+    # the table that has an image 1 as well.
+    strange = [position for position in named if position > 1] if len(named) > 1 else []
+    first = {each.unit for each in said if each.position == 1}
+    if any(each.position == 0 and each.unit in first for each in said):
+        strange = [0]
+
     return [replace(each, position=1) for each in said], strange
 
 
