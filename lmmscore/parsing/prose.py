@@ -1104,7 +1104,9 @@ class Prose:
             if below.factors or below.heads or self.page.in_table(below):
                 break
 
-            if below.images or (self.n > 1 and self._may_be_a_label(below)):
+            # "# 6" heads image 6.
+            hashed = "#" in self.text[below.start : below.head]
+            if below.images or (self.n > 1 and (hashed or self._may_be_a_label(below))):
                 break
 
             first = re.match(r"\w+", self.page.words(below))

@@ -210,3 +210,9 @@ def test_a_row_that_lacks_a_cell_is_not_filled_from_the_left():
     short, whole = "| 1 | 7 | 5 | 9 |\n", "| 2 | 4 | 8 | 3 | 2 |\n"
     assert scores(head + short + whole, 2) == {2: BOTH[2]}
     assert scores(head + whole + short, 2) == {1: (7, 5, 9, None), 2: BOTH[2]}
+
+
+def test_a_numbered_heading_is_not_the_score_above_it():
+    """`# 2` heads the second image; it is no score of the factor that has none."""
+    reply = "# 1\n- S_acc: 7\n- S_pre:\n  cut off\n\n# 2\n- S_acc: 4\n- S_pre: 8"
+    assert scores(reply, 2).get(1, (None,) * 4)[1] is None
