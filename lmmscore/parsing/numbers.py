@@ -17,13 +17,13 @@ from typing import Generic, TypeVar
 from lmmscore.parsing.names import FactorName, ImageName
 from lmmscore.parsing.remarks import unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
-from lmmscore.scales import Scale
+from lmmscore.scales import Scale, show
 
 # At most six digits: what is longer is no score.
 _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9,]))"
 _OUT_OF = r"""
-    (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))(?:[ ](?:a[ ])?(?:possible|maximum|total
-      )(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
+    (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))
+      (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
       |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
@@ -230,17 +230,13 @@ class Number:
         span = (self.start, self.digits_end)
         # "8/10" is out of ten; where ten is not the top of the scale it may be a date or a ratio.
         if self.top is not None and self.top != scale.high:
-            says = f"{_shown(self.value)}/{_shown(self.top)} is not on the scale {scale}"
+            says = f"{show(self.value)}/{show(self.top)} is not on the scale {scale}"
             return Mark(None, span, FaultKind.OFF_SCALE, says)
 
         fault = scale.fault(self.value)
         if fault:
             return Mark(None, span, FaultKind.OFF_SCALE, fault)
         return Mark(self.value, span)
-
-
-def _shown(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else str(float(value))
 
 
 @lru_cache(maxsize=4096)
@@ -370,7 +366,7 @@ def entry_fault(
     competing = next(competitors(text, place, end, scale, number.value, others), None)
     if competing is not None:
         shown = text[competing.start : competing.end].strip()
-        return f"it is given two numbers, {_shown(number.value)} and {shown}"
+        return f"it is given two numbers, {show(number.value)} and {shown}"
 
     return ""
 
