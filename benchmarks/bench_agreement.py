@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lmmscore.stats import correlation, resampling
+from lmmscore import stats as resampling
+from lmmscore.stats import correlation
 
 ROUNDS = 3
 IMPORTS = [sys.executable, "-c", "import numpy, scipy.stats, pandas"]

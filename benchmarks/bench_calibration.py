@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement.align import Paired, RatedEdits, rated_edits
-from lmmscore.agreement.judges import compare_pairs
 from lmmscore.agreement.levels import (
     BELOW,
     BELOW_ANY,
@@ -31,20 +30,26 @@ from lmmscore.agreement.levels import (
     EQUAL,
     AgreementRow,
     AgreementSubject,
+    compare_pairs,
     item_rows,
     level_rows,
 )
-from lmmscore.agreement.powered_means import Powered, corrected_board, powered_mean
-from lmmscore.agreement.raters import alternative_test, ceiling, people_rows, two_way_interval
+from lmmscore.agreement.raters import (
+    alternative_test,
+    ceiling,
+    corrected_board,
+    people_rows,
+    two_way_interval,
+)
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.diagnostics import Placed, fit_slope
+from lmmscore.leaderboard.differences import power_of
 from lmmscore.leaderboard.matches import rank_pairs
-from lmmscore.leaderboard.power import power_of
 from lmmscore.records import Outcome
 from lmmscore.scores import Comparison
+from lmmscore.stats import Floats, Powered, mean_limits, powered_mean, sign_flip_p
 from lmmscore.stats.correlation import spearman
-from lmmscore.stats.resampling import Floats, mean_limits, sign_flip_p
 
 ITEMS = (5, 10, 20, 75)
 SCALES = (2, 3, 7, 10, 0)

@@ -903,7 +903,7 @@ def _compared(
     """Yield the mean change of every factor, the overall first."""
     import numpy as np
 
-    from lmmscore.stats.resampling import mean_limits
+    from lmmscore.stats import mean_limits
 
     for factor in sorted(before, key=lambda one: one != OVERALL):
         changed = after.get(factor, {})

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import align, powered_means, raters
-from lmmscore.agreement import judges as several
+from lmmscore.agreement import align, raters
 from lmmscore.agreement.align import Limits, Paired, RatedEdits, ScaleMatches, Scales
 from lmmscore.agreement.levels import (
-    Agreement,
+    PANEL,
+    PANEL_WITHOUT,
     AgreementRow,
     AgreementSubject,
+    Entry,
     MethodStanding,
     Verdict,
+    clusters,
+    compare_judges,
+    draws_used,
     level_rows,
 )
-from lmmscore.agreement.statistics import ITEM, LEVELS, WITHIN_METHOD
+from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
-from lmmscore.records import OVERALL
+from lmmscore.leaderboard.ranking import Whisker, draw
+from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.resampling import SAME, Floats, column_means, one_thread, ranks
+from lmmscore.stats import SAME, Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
+
 
 DRAWS = 9_999
 """Random draws that are asked for, of which a test makes as many as it needs."""
 
+
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
 
+
 Step = Callable[[], None]
 """Called after each step, so that someone may be shown how far the work is."""
+
+
+PanelScores = Literal["raw", "z"]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """How several judges are taken together as one more."""
 
-    scores: several.PanelScores = "raw"
+    scores: PanelScores = "raw"
     models: Mapping[str, str] = field(default_factory=dict)
     """The model behind each judge's name."""
     families: Mapping[str, str] = field(default_factory=dict)
@@ -164,10 +177,10 @@ def _panel(
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
 
-    notes += several.panel_notes(tables, panel.scores, panel.models, panel.families)
-    found = {several.PANEL: several.panel_scores(tables, panel.scores)}
-    for name, rest in several.without_each(tables, panel.scores).items():
-        found[f"{several.PANEL_WITHOUT}{name}"] = rest
+    notes += panel_notes(tables, panel.scores, panel.models, panel.families)
+    found = {PANEL: panel_scores(tables, panel.scores)}
+    for name, rest in without_each(tables, panel.scores).items():
+        found[f"{PANEL_WITHOUT}{name}"] = rest
 
     return found
 
@@ -176,11 +189,11 @@ def _panel_matches(matches: Mapping[str, ScaleMatches], panel: Panel) -> dict[st
     """Return the scales of the panel, and of the panel without each of its members."""
     standardised = panel.scores == "z"
     every = list(matches.values())
-    found = {several.PANEL: align.shared_matches(every, standardised=standardised)}
+    found = {PANEL: align.shared_matches(every, standardised=standardised)}
     for name in matches:
         rest = [own for other, own in matches.items() if other != name]
         without = align.shared_matches(rest, standardised=standardised)
-        found[f"{several.PANEL_WITHOUT}{name}"] = without
+        found[f"{PANEL_WITHOUT}{name}"] = without
 
     return found
 
@@ -311,7 +324,7 @@ class AgreementBuilder:
         self.step()
 
         self.alternative.append(self._alternative(subject, by_edit))
-        self.powered += powered_means.powered_entries(name, factor, paired)
+        self.powered += raters.powered_entries(name, factor, paired)
         self._note_oddities(head)
         self.step()
         return head
@@ -383,7 +396,7 @@ class AgreementBuilder:
     def compare_judges(self) -> None:
         """Add the tests of every two judges on the factors of the first tables."""
         if len(self.sides.judges) > 1:
-            self.comparisons = several.compare_judges(
+            self.comparisons = compare_judges(
                 self.paired,
                 self.rules.headline,
                 self.rules.levels,
@@ -394,13 +407,13 @@ class AgreementBuilder:
     def add_disagreements(self, members: Mapping[str, pd.DataFrame]) -> None:
         """Add the edits on which the members of a panel differ most."""
         for factor in self.rules.headline:
-            self.disagreements += several.disagreements(members, factor)
+            self.disagreements += disagreements(members, factor)
 
     def result(self) -> Agreement:
         """Return what was gathered."""
         draws = 0
         if self.comparisons:
-            draws = several.draws_used(self.paired, self.rules.resamples)
+            draws = draws_used(self.paired, self.rules.resamples)
 
         return Agreement(
             rows=self.rows,
@@ -468,3 +481,422 @@ def standings(judge: str, factor: str, paired: Paired) -> list[MethodStanding]:
             found.append(standing)
 
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# A panel: several judges as one, where they disagree, and whom they may favour.
+# --------------------------------------------------------------------------------------------------
+
+
+FAMILIES = {
+    "OpenAI": r"gpt|dall.?e|chatgpt|openai|\bo[134]\b",
+    "Google": r"gemini|imagen|palm|nano.?banana|gemma|google",
+    "Anthropic": r"claude|anthropic",
+    "Alibaba": r"qwen|wan\d|alibaba|tongyi",
+    "Meta": r"llama|\bemu\b|meta",
+    "ByteDance": r"seed.?(edit|dream|vl)|doubao|bagel|bytedance",
+    "Black Forest Labs": r"flux|kontext",
+    "Stability AI": r"stable.?diffusion|\bsd(xl|3)?\b|sdedit|stability",
+    "OpenGVLab": r"intern(vl|lm)",
+    "StepFun": r"step.?(1|1x|fun)",
+    "Tencent": r"hunyuan|tencent",
+}
+"""Families of models by what their names hold; a user's own table comes before it."""
+
+
+def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.DataFrame:
+    """Return the mean of several judges as one more judge's scores, over edits that all scored.
+
+    `z` standardises each judge on each factor first, so that one with a wide scale does not outvote
+    the others; the mean is then in standard deviations.
+    """
+    frames = []
+    for name, table in judges.items():
+        scored = table[table["outcome"] == Outcome.SCORED]
+        means = scored.groupby(["item", "task", "method", "factor"], sort=False)["score"].mean()
+        if how == "z":
+            by_factor = means.groupby(level="factor")
+            spread = by_factor.transform("std").replace(0.0, np.nan)
+            means = (means - by_factor.transform("mean")) / spread
+
+        frames.append(means.rename(name))
+
+    together = pd.concat(frames, axis=1, join="inner").dropna()
+    rows = together.mean(axis=1).rename("score").reset_index()
+    return rows.assign(repeat=1, position=None, outcome=Outcome.SCORED.value, reason="")
+
+
+def panel_notes(
+    judges: Mapping[str, pd.DataFrame],
+    how: PanelScores,
+    models: Mapping[str, str],
+    families: Mapping[str, str],
+) -> list[str]:
+    """Return what the panel is the mean of, and which of its judges may favour their own kind.
+
+    `models` is the model behind each judge's name; `families` maps parts of names to families.
+    """
+    taken = "standardised first (z-scores)" if how == "z" else "as they are (raw)"
+    methods = sorted({str(name) for table in judges.values() for name in table["method"].unique()})
+    behind = {name: models.get(name, name) for name in judges}
+    first = f"panel: the mean of {', '.join(judges)}, scores taken {taken}"
+    return [first, *family_warnings(behind, methods, families)]
+
+
+def without_each(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> dict[str, pd.DataFrame]:
+    """Return the panel without each of its judges; nothing where one judge would be left."""
+    if len(judges) < 3:
+        return {}
+
+    found = {}
+    for name in judges:
+        rest = {other: table for other, table in judges.items() if other != name}
+        found[name] = panel_scores(rest, how)
+
+    return found
+
+
+def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:
+    """Return the edits on which standardised judges differ most, the worst first."""
+    frames = []
+    for name, table in judges.items():
+        scored = table[(table["outcome"] == Outcome.SCORED) & (table["factor"] == factor)]
+        means = scored.groupby(["task", "item", "method"], sort=False)["score"].mean()
+        frames.append(means.rename(name))
+
+    raw = pd.concat(frames, axis=1, join="inner").dropna()
+    if raw.empty:
+        return []
+
+    spread = raw.std(ddof=0).replace(0.0, 1.0)
+    apart = ((raw - raw.mean()) / spread).std(axis=1, ddof=0)
+    found = []
+    for place in np.argsort(-apart.to_numpy(), kind="stable")[:most]:
+        task, item, method = raw.index[place]
+        scores = {str(name): float(raw[name].iloc[place]) for name in raw.columns}
+        found.append(
+            {
+                "task": task,
+                "item": item,
+                "method": method,
+                "factor": factor,
+                "spread": float(apart.iloc[place]),
+                "scores": scores,
+            }
+        )
+
+    return found
+
+
+def family_of(name: str, own: Mapping[str, str] | None = None) -> str:
+    """Return the family a model's name belongs to, "" where none is known.
+
+    `own` maps parts of names to families, and comes before the table here.
+    """
+    plain = name.lower()
+    for part, family in (own or {}).items():
+        if part.lower() in plain:
+            return family
+
+    for family, pattern in FAMILIES.items():
+        if re.search(pattern, plain.replace("_", " ")):
+            return family
+
+    return ""
+
+
+def family_warnings(
+    judges: Mapping[str, str], methods: Sequence[str], own: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return a warning for every judge that comes from one family with methods it judged.
+
+    `judges` maps a judge's name in the tables to its model's.
+    """
+    found = []
+    for judge, model in judges.items():
+        family = family_of(model, own) or family_of(judge, own)
+        if not family:
+            continue
+
+        related = [method for method in methods if family_of(method, own) == family]
+        if related:
+            found.append(
+                f"{judge} and {', '.join(related)} come from one family of models ({family}): "
+                "a judge may favour its own kind"
+            )
+
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# The whole answer: every row, verdict and note of judges set against people.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Judge–human agreement: shows as a table in a notebook, and converts to a frame or JSON."""
+
+    rows: Sequence[AgreementRow]
+    """Over all task categories; at the level within-method also each method inside each task."""
+    task_rows: Sequence[AgreementRow]
+    """The other levels inside each task category."""
+    methods: Sequence[MethodStanding]
+    people: Sequence[AgreementRow]
+    factor_means: Sequence[Mapping[str, Any]]
+    verdicts: Sequence[Verdict]
+    comparisons: Sequence[Mapping[str, Any]]
+    """The tests of every two judges, at every level."""
+    alternative: Sequence[Mapping[str, Any]]
+    powered: Sequence[Mapping[str, Any]]
+    variance: Mapping[str, Mapping[str, Any]]
+    """By factor: the variance components of people's ratings."""
+    disagreements: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    settings: Mapping[str, Any]
+    headline_factors: Sequence[str]
+    """What the first tables are about: the overall, or the factors asked for."""
+    paired: Mapping[tuple[str, str], Paired] = field(default_factory=dict, repr=False)
+    """By judge and factor: the pairs behind the rows, for plots."""
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges, in the order given."""
+        return list(dict.fromkeys(name for name, _ in self.paired))
+
+    @property
+    def factors(self) -> list[str]:
+        """The factors, overall last."""
+        found = dict.fromkeys(factor for _, factor in self.paired)
+        return sorted(found, key=lambda factor: factor == OVERALL)
+
+    @property
+    def tasks(self) -> list[str]:
+        """The task categories there are rows for."""
+        rows = (*self.task_rows, *self.rows)
+        return list(dict.fromkeys(row.task for row in rows if row.task is not None))
+
+    @property
+    def judge_table(self) -> list[dict[str, Any]]:
+        """Where there are several judges: each with its ρ at every level, and its cluster."""
+        if len(self.judges) < 2:
+            return []
+
+        found = []
+        for factor in self.headline_factors:
+            letters = {level: self._clusters(factor, level) for level in self.settings["levels"]}
+            for judge in self.judges:
+                line: dict[str, Any] = {"judge": judge, "factor": factor}
+                for level, of_judge in letters.items():
+                    row = self.row(judge, factor, level, "spearman")
+                    line[level] = row.value if row else None
+                    line[f"{level} cluster"] = of_judge.get(judge)
+
+                soft = self.row(judge, factor, METHOD, "soft_pairwise_accuracy")
+                line["soft_pairwise_accuracy"] = soft.value if soft else None
+                found.append(line)
+
+        return found
+
+    def _clusters(self, factor: str, level: str) -> dict[str, str]:
+        """Return letters for the judges compared at a level; a panel's parts are not."""
+        wanted = (factor, level)
+        tests = [one for one in self.comparisons if (one["factor"], one["level"]) == wanted]
+        return clusters(list(dict.fromkeys(name for one in tests for name in one["judges"])), tests)
+
+    def row(
+        self,
+        judge: str,
+        factor: str,
+        level: str,
+        statistic: str,
+        *,
+        task: str | None = None,
+        averaging: str = "",
+    ) -> AgreementRow | None:
+        """Return one row that is not about a single method, or None where there is no such."""
+        wanted = (judge, factor, level, statistic, task, None)
+        for row in (*self.rows, *self.task_rows):
+            found = (row.judge, row.factor, row.level, row.statistic, row.task, row.method)
+            if found == wanted and averaging in ("", row.averaging):
+                return row
+        return None
+
+    def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
+        """Return one row about the people, or None."""
+        for row in self.people:
+            if (row.factor, row.statistic) == (factor, statistic):
+                return row
+        return None
+
+    def verdict(self, judge: str, factor: str) -> Verdict | None:
+        """Return the verdict on a judge for a factor, or None."""
+        for one in self.verdicts:
+            if (one.judge, one.factor) == (judge, factor):
+                return one
+        return None
+
+    def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
+        """Return the methods of one table, best by the judge first."""
+        wanted = (judge, factor, task)
+        return [one for one in self.methods if (one.judge, one.factor, one.task) == wanted]
+
+    def sentence(self, judge: str) -> str:
+        """Return the verdict on a judge in one plain sentence."""
+        if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
+            return self._sentence_over_factors(judge)
+
+        factor = self.headline_factors[0] if self.headline_factors else OVERALL
+        said = f"{judge} on {self._said(judge, factor)}"
+        across = self.row(judge, factor, METHOD, "spearman")
+        if across is not None and across.value is not None:
+            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
+
+        verdict = self.verdict(judge, factor)
+        if verdict and verdict.why:
+            said += f"; {verdict.why}"
+
+        return said + "."
+
+    def beside_raters(self, judge: str) -> list[str]:
+        """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
+        found = []
+        factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
+        if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
+            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+
+        verdict = self.verdict(judge, factor)
+        if verdict is not None and verdict.difference is not None:
+            gap = verdict.difference
+            within = ""
+            if gap.low is not None and gap.high is not None:
+                within = f" (95% {gap.low:.3f} to {gap.high:.3f})"
+
+            found.append(
+                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
+                f"rater reaches {verdict.people_value:.3f}; on the {verdict.raters} raters with "
+                f"both figures the difference is {gap.value:.3f}{within}."
+            )
+
+        return found
+
+    def _said(self, judge: str, factor: str) -> str:
+        """Return a factor, the verdict on it, and the correlation behind that."""
+        verdict = self.verdict(judge, factor)
+        row = self.row(judge, factor, ITEM, "spearman")
+        if row is None:
+            row = self.row(judge, factor, WITHIN_ITEM, "spearman")
+
+        said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
+        if row is None:
+            return said
+        if row.value is None:
+            return f"{said} (ρ is undefined, because {row.why})"
+
+        low, high = row.limits
+        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
+        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
+
+    def _sentence_over_factors(self, judge: str) -> str:
+        """Return the verdict where no overall was given: over the factors."""
+        factors = [factor for factor in self.headline_factors if factor != OVERALL]
+        words: dict[str, list[str]] = {}
+        values = []
+        for factor in factors:
+            verdict = self.verdict(judge, factor)
+            row = self.row(judge, factor, ITEM, "spearman")
+            if verdict is not None:
+                words.setdefault(verdict.words, []).append(factor)
+
+            if row is not None and row.value is not None:
+                values.append(row.value)
+
+        said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
+        mean = ""
+        if values:
+            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+
+        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
+
+    def with_notes(self, notes: Sequence[str]) -> Agreement:
+        """Return the same with more notes before its own."""
+        return replace(self, notes=[*notes, *self.notes])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the judges' rows as a table, one statistic per line."""
+        return frame(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, at full precision."""
+        return {
+            "methods": [one.to_json() for one in self.methods],
+            "rows": [row.to_json() for row in self.rows],
+            "tasks": [row.to_json() for row in self.task_rows],
+            "people": [row.to_json() for row in self.people],
+            "factor_means": list(self.factor_means),
+            "verdicts": [
+                one.to_json() | {"sentence": self.sentence(one.judge)}
+                if one.factor in self.headline_factors[:1]
+                else one.to_json()
+                for one in self.verdicts
+            ],
+            "judges": list(self.judge_table),
+            "comparisons": list(self.comparisons),
+            "alternative_annotator": list(self.alternative),
+            "prediction_powered": list(self.powered),
+            "variance": dict(self.variance),
+            "disagreements": list(self.disagreements),
+            "notes": list(self.notes),
+            "settings": dict(self.settings),
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON. NaN cannot occur: what is undefined is null with a reason."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        marks = []
+        lines = []
+        for judge in self.judges:
+            for factor in self.factors:
+                row = self.row(judge, factor, ITEM, "spearman")
+                if row is None:
+                    continue
+
+                marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
+                lines.append(_line(self, row))
+
+        import pandas as pd
+
+        table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
+        title = "Spearman correlation with people over edits, with 95% intervals"
+        return table + draw(marks, title)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
+
+
+def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
+    low, high = row.limits
+    verdict = found.verdict(row.judge, row.factor)
+    return {
+        "judge": row.judge,
+        "factor": row.factor,
+        "n": row.n,
+        "ρ": "undefined" if row.value is None else f"{row.value:.3f}",
+        "95%": "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
+        "verdict": verdict.words if verdict else "",
+    }
+
+
+def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
+    """Return rows as a table, one statistic per line."""
+    import pandas as pd
+
+    records = []
+    for row in rows:
+        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+        records.append(row.to_json() | {"left_out": "; ".join(told)})
+
+    return pd.DataFrame(records)

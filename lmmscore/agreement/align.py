@@ -18,8 +18,8 @@ from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
+from lmmscore.stats import Floats, Ints
 from lmmscore.stats.correlation import Ratings
-from lmmscore.stats.resampling import Floats, Ints
 
 EXAMPLES = 3
 EDIT = ["item", "method"]

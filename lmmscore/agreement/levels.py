@@ -1,18 +1,17 @@
-"""Judges set against people at four levels, and the whole answer that comes of it."""
+"""Judges set against people at four levels, and the tests of which of two is closer to them."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from lmmscore.agreement.align import Paired
-from lmmscore.agreement.judges import clusters
+from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -21,22 +20,25 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.leaderboard.board import Whisker, draw
-from lmmscore.records import OVERALL
-from lmmscore.stats import correlation, resampling
-from lmmscore.stats.correlation import Within, fisher_mean, mean_reliability
-from lmmscore.stats.resampling import (
+from lmmscore.stats import (
     Floats,
+    GroupRanks,
     Interval,
     Ints,
     ItemGroups,
     column_means,
+    correlation,
+    draws_needed,
+    flip_difference,
+    holm,
     interval_over,
     item_groups,
+    letters,
+    mean_known,
+    mean_of,
+    swap_p,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
+from lmmscore.stats.correlation import Within, fisher_mean, mean_reliability, spearman_rows
 
 # --------------------------------------------------------------------------------------------------
 # One statistic, one method, one verdict: the rows of the answer.
@@ -386,7 +388,7 @@ def _averaged(
     items = int(defined.sum())
 
     def replicates() -> Floats:
-        return groups.replicates(resampling.mean_of(values, groups.of_item, groups.number))
+        return groups.replicates(mean_of(values, groups.of_item, groups.number))
 
     return subject.row(
         WITHIN_ITEM,
@@ -596,274 +598,304 @@ _LEVELS = {
 
 
 # --------------------------------------------------------------------------------------------------
-# The whole answer: every row, verdict and note of judges set against people.
+# Tests between two judges: which of them is closer to people, at each level.
 # --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Judge–human agreement: shows as a table in a notebook, and converts to a frame or JSON."""
+Entry = dict[str, Any]
 
-    rows: Sequence[AgreementRow]
-    """Over all task categories; at the level within-method also each method inside each task."""
-    task_rows: Sequence[AgreementRow]
-    """The other levels inside each task category."""
-    methods: Sequence[MethodStanding]
-    people: Sequence[AgreementRow]
-    factor_means: Sequence[Mapping[str, Any]]
-    verdicts: Sequence[Verdict]
-    comparisons: Sequence[Mapping[str, Any]]
-    """The tests of every two judges, at every level."""
-    alternative: Sequence[Mapping[str, Any]]
-    powered: Sequence[Mapping[str, Any]]
-    variance: Mapping[str, Mapping[str, Any]]
-    """By factor: the variance components of people's ratings."""
-    disagreements: Sequence[Mapping[str, Any]]
-    notes: Sequence[str]
-    settings: Mapping[str, Any]
-    headline_factors: Sequence[str]
-    """What the first tables are about: the overall, or the factors asked for."""
-    paired: Mapping[tuple[str, str], Paired] = field(default_factory=dict, repr=False)
-    """By judge and factor: the pairs behind the rows, for plots."""
 
-    @property
-    def judges(self) -> list[str]:
-        """The judges, in the order given."""
-        return list(dict.fromkeys(name for name, _ in self.paired))
+ALPHA = 0.05
 
-    @property
-    def factors(self) -> list[str]:
-        """The factors, overall last."""
-        found = dict.fromkeys(factor for _, factor in self.paired)
-        return sorted(found, key=lambda factor: factor == OVERALL)
 
-    @property
-    def tasks(self) -> list[str]:
-        """The task categories there are rows for."""
-        rows = (*self.task_rows, *self.rows)
-        return list(dict.fromkeys(row.task for row in rows if row.task is not None))
+PANEL = "panel"
 
-    @property
-    def judge_table(self) -> list[dict[str, Any]]:
-        """Where there are several judges: each with its ρ at every level, and its cluster."""
-        if len(self.judges) < 2:
-            return []
 
-        found = []
-        for factor in self.headline_factors:
-            letters = {level: self._clusters(factor, level) for level in self.settings["levels"]}
-            for judge in self.judges:
-                line: dict[str, Any] = {"judge": judge, "factor": factor}
-                for level, of_judge in letters.items():
-                    row = self.row(judge, factor, level, "spearman")
-                    line[level] = row.value if row else None
-                    line[f"{level} cluster"] = of_judge.get(judge)
+PANEL_WITHOUT = f"{PANEL} without "
+"""What the panel without one of its judges is called, before the judge's name."""
 
-                soft = self.row(judge, factor, METHOD, "soft_pairwise_accuracy")
-                line["soft_pairwise_accuracy"] = soft.value if soft else None
-                found.append(line)
 
-        return found
+ENOUGH_DRAWS = 1_999
+"""Permutations of a test, at most, unless Holm's correction needs more."""
 
-    def _clusters(self, factor: str, level: str) -> dict[str, str]:
-        """Return letters for the judges compared at a level; a panel's parts are not."""
-        wanted = (factor, level)
-        tests = [one for one in self.comparisons if (one["factor"], one["level"]) == wanted]
-        return clusters(list(dict.fromkeys(name for one in tests for name in one["judges"])), tests)
 
-    def row(
-        self,
-        judge: str,
-        factor: str,
-        level: str,
-        statistic: str,
-        *,
-        task: str | None = None,
-        averaging: str = "",
-    ) -> AgreementRow | None:
-        """Return one row that is not about a single method, or None where there is no such."""
-        wanted = (judge, factor, level, statistic, task, None)
-        for row in (*self.rows, *self.task_rows):
-            found = (row.judge, row.factor, row.level, row.statistic, row.task, row.method)
-            if found == wanted and averaging in ("", row.averaging):
-                return row
-        return None
-
-    def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
-        """Return one row about the people, or None."""
-        for row in self.people:
-            if (row.factor, row.statistic) == (factor, statistic):
-                return row
-        return None
-
-    def verdict(self, judge: str, factor: str) -> Verdict | None:
-        """Return the verdict on a judge for a factor, or None."""
-        for one in self.verdicts:
-            if (one.judge, one.factor) == (judge, factor):
-                return one
-        return None
-
-    def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
-        """Return the methods of one table, best by the judge first."""
-        wanted = (judge, factor, task)
-        return [one for one in self.methods if (one.judge, one.factor, one.task) == wanted]
-
-    def sentence(self, judge: str) -> str:
-        """Return the verdict on a judge in one plain sentence."""
-        if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
-            return self._sentence_over_factors(judge)
-
-        factor = self.headline_factors[0] if self.headline_factors else OVERALL
-        said = f"{judge} on {self._said(judge, factor)}"
-        across = self.row(judge, factor, METHOD, "spearman")
-        if across is not None and across.value is not None:
-            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
-
-        verdict = self.verdict(judge, factor)
-        if verdict and verdict.why:
-            said += f"; {verdict.why}"
-
-        return said + "."
-
-    def beside_raters(self, judge: str) -> list[str]:
-        """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
-        found = []
-        factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
-        if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
-            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
-
-        verdict = self.verdict(judge, factor)
-        if verdict is not None and verdict.difference is not None:
-            gap = verdict.difference
-            within = ""
-            if gap.low is not None and gap.high is not None:
-                within = f" (95% {gap.low:.3f} to {gap.high:.3f})"
-
-            found.append(
-                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
-                f"rater reaches {verdict.people_value:.3f}; on the {verdict.raters} raters with "
-                f"both figures the difference is {gap.value:.3f}{within}."
-            )
-
-        return found
-
-    def _said(self, judge: str, factor: str) -> str:
-        """Return a factor, the verdict on it, and the correlation behind that."""
-        verdict = self.verdict(judge, factor)
-        row = self.row(judge, factor, ITEM, "spearman")
-        if row is None:
-            row = self.row(judge, factor, WITHIN_ITEM, "spearman")
-
-        said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
-        if row is None:
-            return said
-        if row.value is None:
-            return f"{said} (ρ is undefined, because {row.why})"
-
-        low, high = row.limits
-        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
-        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
-
-    def _sentence_over_factors(self, judge: str) -> str:
-        """Return the verdict where no overall was given: over the factors."""
-        factors = [factor for factor in self.headline_factors if factor != OVERALL]
-        words: dict[str, list[str]] = {}
-        values = []
-        for factor in factors:
-            verdict = self.verdict(judge, factor)
-            row = self.row(judge, factor, ITEM, "spearman")
-            if verdict is not None:
-                words.setdefault(verdict.words, []).append(factor)
-
-            if row is not None and row.value is not None:
-                values.append(row.value)
-
-        said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
-        mean = ""
-        if values:
-            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
-
-        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
-
-    def with_notes(self, notes: Sequence[str]) -> Agreement:
-        """Return the same with more notes before its own."""
-        return replace(self, notes=[*notes, *self.notes])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the judges' rows as a table, one statistic per line."""
-        return frame(self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, at full precision."""
-        return {
-            "methods": [one.to_json() for one in self.methods],
-            "rows": [row.to_json() for row in self.rows],
-            "tasks": [row.to_json() for row in self.task_rows],
-            "people": [row.to_json() for row in self.people],
-            "factor_means": list(self.factor_means),
-            "verdicts": [
-                one.to_json() | {"sentence": self.sentence(one.judge)}
-                if one.factor in self.headline_factors[:1]
-                else one.to_json()
-                for one in self.verdicts
-            ],
-            "judges": list(self.judge_table),
-            "comparisons": list(self.comparisons),
-            "alternative_annotator": list(self.alternative),
-            "prediction_powered": list(self.powered),
-            "variance": dict(self.variance),
-            "disagreements": list(self.disagreements),
-            "notes": list(self.notes),
-            "settings": dict(self.settings),
+def compare_pairs(
+    names: tuple[str, str],
+    factor: str,
+    first: Paired,
+    second: Paired,
+    levels: Sequence[str],
+    *,
+    draws: int,
+    seed: int,
+) -> list[Entry]:
+    """Return the tests of two judges on one factor at each level, over the edits both scored."""
+    both = first.edits.merge(second.edits[[*EDIT, "judge"]], on=EDIT, suffixes=("", "_second"))
+    shared = Paired(both, {}, first.unrated)
+    other = Paired(both.assign(judge=both["judge_second"]), {}, first.unrated)
+    entries = []
+    for level in levels:
+        rng = np.random.default_rng(seed)
+        entry: Entry = {
+            "judges": list(names),
+            "factor": factor,
+            "level": level,
+            "statistic": "spearman",
         }
+        entry |= _TESTS[level](shared, other, draws, rng)
+        entries.append(entry)
 
-    def to_json(self) -> str:
-        """Return everything as JSON. NaN cannot occur: what is undefined is null with a reason."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
-
-    def _repr_html_(self) -> str:
-        marks = []
-        lines = []
-        for judge in self.judges:
-            for factor in self.factors:
-                row = self.row(judge, factor, ITEM, "spearman")
-                if row is None:
-                    continue
-
-                marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
-                lines.append(_line(self, row))
-
-        import pandas as pd
-
-        table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
-        title = "Spearman correlation with people over edits, with 95% intervals"
-        return table + draw(marks, title)
+    return entries
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
+@dataclass(frozen=True, slots=True)
+class SharedEdits:
+    """Edits that two judges scored: what each gave, people's means, and the items."""
+
+    first: Floats
+    second: Floats
+    people: Floats
+    item: Ints
+
+    @property
+    def undefined(self) -> str:
+        """Why a judge's correlation with people is undefined; "" where both are defined."""
+        return correlation.reason_undefined(
+            self.first, self.people
+        ) or correlation.reason_undefined(self.second, self.people)
 
 
-def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
-    low, high = row.limits
-    verdict = found.verdict(row.judge, row.factor)
+def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over all edits pooled, and Williams' for comparison."""
+    edits = SharedEdits(first.judge, second.judge, first.people, first.item)
+    n, items = len(edits.item), first.items
+    entry: Entry = {"n": n, "of": "edits"}
+    if edits.undefined:
+        return entry | {"value": None, "why": edits.undefined}
+
+    entry |= _swap_test([edits], items, draws, rng)
+    between = correlation.spearman(edits.first, edits.second)
+    williams = correlation.williams(entry["first"], entry["second"], between, n)
+    entry |= {
+        "p_williams": williams.p if williams else None,
+        "t_williams": williams.t if williams else None,
+        "df_williams": williams.df if williams else None,
+        "edits_independent": items == n,
+    }
+    return entry | _swap_limits([edits], items, entry["value"], rng)
+
+
+def _swap_test(
+    parts: Sequence[SharedEdits], items: int, draws: int, rng: np.random.Generator
+) -> Entry:
+    """Return both judges' Spearman averaged over parts, and the test of their difference.
+
+    Scores are turned into ranks first: only then is a swap between judges with different habits a
+    fair one. Both judges' scores are sorted once, together; a swap is a choice of counts.
+    """
+    by_first = float(np.mean([correlation.spearman(one.first, one.people) for one in parts]))
+    by_second = float(np.mean([correlation.spearman(one.second, one.people) for one in parts]))
+    both = [
+        np.concatenate([correlation.midranks(one.first), correlation.midranks(one.second)])
+        for one in parts
+    ]
+    twice = [np.tile(one.people, 2) for one in parts]
+    places = [np.concatenate([one.item, one.item + items]) for one in parts]
+    ranks = GroupRanks(twice, [both], places, 2 * items)
+
+    def difference(keep: Floats) -> Floats:
+        swap = 1 - keep
+        kept = mean_known(ranks.of(np.hstack([keep, swap]))[0])
+        return kept - mean_known(ranks.of(np.hstack([swap, keep]))[0])
+
     return {
-        "judge": row.judge,
-        "factor": row.factor,
-        "n": row.n,
-        "ρ": "undefined" if row.value is None else f"{row.value:.3f}",
-        "95%": "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
-        "verdict": verdict.words if verdict else "",
+        "value": by_first - by_second,
+        "first": by_first,
+        "second": by_second,
+        "p_permutation": swap_p(difference, items, draws=draws, rng=rng),
     }
 
 
-def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
-    """Return rows as a table, one statistic per line."""
-    import pandas as pd
+def _swap_limits(
+    parts: Sequence[SharedEdits], items: int, value: float, rng: np.random.Generator
+) -> Entry:
+    """Return the interval of that difference, leaving items out of all parts at once."""
+    groups = item_groups(items, rng)
+    ranks = GroupRanks(
+        [one.people for one in parts],
+        [[one.first for one in parts], [one.second for one in parts]],
+        [groups.of_item[one.item] for one in parts],
+        groups.number,
+    )
 
-    records = []
-    for row in rows:
-        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-        records.append(row.to_json() | {"left_out": "; ".join(told)})
+    def difference(counts: Floats) -> Floats:
+        by_first, by_second = ranks.of(counts)
+        return mean_known(by_first) - mean_known(by_second)
 
-    return pd.DataFrame(records)
+    return _limits(groups.interval(value, difference, "none"))
+
+
+def _limits(found: Interval | None) -> Entry:
+    return {"low": found.low if found else None, "high": found.high if found else None}
+
+
+def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over items' own correlations, where both judges have one."""
+    values = []
+    for paired in (first, second):
+        inside = Within(paired.grid("judge"), paired.grid("people"))
+        values.append(inside.correlations()["spearman"])
+
+    defined = ~(np.isnan(values[0]) | np.isnan(values[1]))
+    entry: Entry = {"n": int(defined.sum()), "of": "items"}
+    left = int((~defined).sum())
+    entry["left_out"] = {"items where it is undefined for one of them": left} if left else {}
+    if not defined.any():
+        return entry | {"value": None, "why": "it is defined in no item for both judges"}
+
+    a, b = values[0][defined], values[1][defined]
+    value = float((a - b).mean())
+    gap = flip_difference(a - b)
+    each = ItemGroups(np.arange(len(a)), len(a))
+    mean = mean_of(a - b, each.of_item, each.number)
+    return entry | {
+        "value": value,
+        "first": float(a.mean()),
+        "second": float(b.mean()),
+        "p_permutation": swap_p(gap, len(a), draws=draws, rng=rng),
+        **_limits(each.interval(value, mean, "none")),
+    }
+
+
+def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over the items of each method of each task, averaged over methods."""
+    methods = first.edits["method"].to_numpy()
+    tasks = first.edits["task"].to_numpy()
+    parts = []
+    for task, method in sorted(set(zip(tasks, methods, strict=True))):
+        chosen = (tasks == task) & (methods == method)
+        part = SharedEdits(
+            first.judge[chosen], second.judge[chosen], first.people[chosen], first.item[chosen]
+        )
+        if not part.undefined:
+            parts.append(part)
+
+    entry: Entry = {"n": len(parts), "of": "methods", "averaging": "mean"}
+    if not parts:
+        return entry | {"value": None, "why": "it is defined for no method with both judges"}
+
+    entry |= _swap_test(parts, first.items, draws, rng)
+    return entry | _swap_limits(parts, first.items, entry["value"], rng)
+
+
+def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over methods' means: items are swapped, then averaged, then ranked."""
+    a, b, people = first.grid("judge"), second.grid("judge"), first.grid("people")
+    entry: Entry = {"n": a.shape[1], "of": "methods"}
+    if a.shape[1] < 3:
+        return entry | {"value": None, "why": "a comparison of rankings needs three methods"}
+
+    a, b = _z_scores(a), _z_scores(b)
+    target = np.nanmean(people, axis=0)[None, :]
+    there = (~np.isnan(a)).astype(float)
+    size = there.sum(axis=0)
+    left, right = np.nan_to_num(a), np.nan_to_num(b)
+
+    def rho(keep: Floats) -> Floats:
+        means = (keep @ left + (1 - keep) @ right) / size
+        return spearman_rows(means, np.repeat(target, len(keep), axis=0))
+
+    def difference(keep: Floats) -> Floats:
+        return rho(keep) - rho(1 - keep)
+
+    whole = np.ones((1, len(a)))
+    values = [float(rho(whole)[0]), float(rho(1 - whole)[0])]
+    if np.isnan(values).any():
+        return entry | {"value": None, "why": "a judge gave all methods the same mean"}
+
+    return entry | {
+        "value": values[0] - values[1],
+        "first": values[0],
+        "second": values[1],
+        "p_permutation": swap_p(difference, len(a), draws=draws, rng=rng),
+    }
+
+
+def _z_scores(grid: Floats) -> Floats:
+    spread = float(np.nanstd(grid))
+    return np.asarray((grid - np.nanmean(grid)) / (spread if spread > 0 else 1.0))
+
+
+_TESTS = {
+    ITEM: _pooled,
+    WITHIN_ITEM: _within_items,
+    WITHIN_METHOD: _within_methods,
+    METHOD: _methods,
+}
+
+
+def compare_judges(
+    paired: Mapping[tuple[str, str], Paired],
+    factors: Sequence[str],
+    levels: Sequence[str],
+    *,
+    draws: int,
+    seed: int,
+) -> list[Entry]:
+    """Return the tests of every two judges,
+    corrected by Holm over the pairs of a factor and level."""
+    pairs = _contenders(paired)
+    needed = draws_used(paired, draws)
+    found = []
+    for factor in factors:
+        for first, second in pairs:
+            if (first, factor) not in paired or (second, factor) not in paired:
+                continue
+
+            sides = paired[first, factor], paired[second, factor]
+            several = len(sides[0].edits) > sides[0].items
+            used = levels if several else [level for level in levels if level == ITEM]
+            found += compare_pairs((first, second), factor, *sides, used, draws=needed, seed=seed)
+
+    return _holm(found)
+
+
+def _contenders(paired: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return every two judges to test."""
+    names = dict.fromkeys(name for name, _ in paired)
+    # A panel without one of its judges shows what that judge adds; it is no contender.
+    return list(combinations([name for name in names if not name.startswith(PANEL_WITHOUT)], 2))
+
+
+def draws_used(paired: Iterable[tuple[str, str]], draws: int) -> int:
+    """Return how many permutations each test of two judges draws.
+
+    `paired` are judges and factors. `draws` more than enough are not made, nor fewer than Holm's
+    correction over all pairs of judges needs.
+    """
+    tests = max(len(_contenders(paired)), 1)
+    return draws_needed(tests, ALPHA, min(draws, ENOUGH_DRAWS))
+
+
+def _holm(entries: list[Entry]) -> list[Entry]:
+    families: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.get("p_permutation") is not None:
+            families.setdefault((entry["factor"], entry["level"]), []).append(entry)
+
+    for family in families.values():
+        raw = np.array([entry["p_permutation"] for entry in family])
+        for entry, p in zip(family, holm(raw), strict=True):
+            entry["p_holm"] = float(p)
+
+    return entries
+
+
+def clusters(judges: Sequence[str], entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return letters: between judges that share one there is no significant difference."""
+    apart = set()
+    for entry in entries:
+        p = entry.get("p_holm")
+        if p is not None and p <= ALPHA:
+            apart.add((entry["judges"][0], entry["judges"][1]))
+    return letters(list(judges), apart)

@@ -9,49 +9,59 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from lmmscore.agreement.align import EDIT, Paired, RatedEdits
+from lmmscore.agreement.align import EDIT, Paired, RatedEdits, judge_means, pair, rated_edits
 from lmmscore.agreement.levels import (
     FEWEST_FOR_A_VERDICT,
     NO_CEILING,
     TOO_FEW,
     AgreementRow,
+    Entry,
     Verdict,
     in_words,
     known,
 )
 from lmmscore.agreement.statistics import ITEM
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, counted
+from lmmscore.leaderboard.differences import Difference, Differences, corrected
+from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats import correlation, resampling
-from lmmscore.stats.correlation import Beside, Ratings
-from lmmscore.stats.resampling import (
+from lmmscore.stats import (
+    FEW_RATED,
     FEWEST_FOR_AN_INTERVAL,
     SAME,
     Bools,
     CountStatistic,
     Floats,
+    GroupRanks,
     Interval,
     Ints,
     ItemGroups,
+    Powered,
     benjamini_yekutieli,
+    correlation,
     fisher_z,
     item_groups,
     jackknife_error,
     mean_known,
+    mean_of,
+    powered_mean,
+    ranks,
+    sample_std,
+    spearman_of_counts,
+    stratified,
     t_quantile,
 )
+from lmmscore.stats.correlation import Beside, Ratings
 from lmmscore.tables import read_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MINIMUM_EDITS = 30
 """Edits a person must have rated for the alternative annotator test's approximation to hold."""
@@ -116,7 +126,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: ItemGroups) -> list[Agr
         ("edits", by_edit, ratings.item[first]),
     ):
         mean = float(values.mean())
-        of = resampling.mean_of(values, groups.of_item[item], groups.number)
+        of = mean_of(values, groups.of_item[item], groups.number)
         found.append(
             AgreementRow(
                 "",
@@ -242,7 +252,7 @@ def _with_difference(
     return replace(verdict, words=words, difference=gap)
 
 
-def _below_each(ranks: resampling.GroupRanks, raters: int, groups: ItemGroups) -> bool:
+def _below_each(ranks: GroupRanks, raters: int, groups: ItemGroups) -> bool:
     """Tell whether the judge is significantly below every single rater.
 
     Each difference is tested at the full level: a claim about all of them needs no correction
@@ -303,9 +313,7 @@ def two_way_interval(
         return Interval(value, why=f"{raters} raters are too few to speak of others")
 
     groups = item_groups(paired.items, rng)
-    of = resampling.spearman_of_counts(
-        paired.judge, paired.people, groups.of_item[paired.item], groups.number
-    )
+    of = spearman_of_counts(paired.judge, paired.people, groups.of_item[paired.item], groups.number)
     by_item = fisher_z(groups.replicates(of))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]
@@ -488,6 +496,206 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
         if found.residual is None
         else found.error_of_difference(replicates=1),
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# A few ratings and many judge scores: what people would say of all edits, and a leaderboard of it.
+# --------------------------------------------------------------------------------------------------
+
+
+def powered_entries(judge: str, factor: str, paired: Paired) -> Iterator[Entry]:
+    """Yield prediction-powered means of every method: by task, over the tasks, and pooled."""
+    every = pd.concat([paired.edits, paired.unrated], ignore_index=True)
+    for method, rows in every.groupby("method", sort=True):
+        name = {"judge": judge, "factor": factor, "method": str(method)}
+        parts = {str(task): estimate(part) for task, part in rows.groupby("task", sort=True)}
+        if len(parts) > 1:
+            for task, part in parts.items():
+                yield name | {"stratum": task} | _json(part)
+
+            yield name | {"stratum": "all, by task"} | _json(_over(parts))
+
+        yield name | {"stratum": "all"} | _json(estimate(rows))
+
+
+def estimate(rows: pd.DataFrame) -> Powered | str:
+    """Return the prediction-powered mean of edits, some of them rated."""
+    rated = rows[rows["people"].notna()]
+    unrated = rows.loc[rows["people"].isna(), "judge"].to_numpy(dtype=float)
+    people, judge = rated["people"].to_numpy(dtype=float), rated["judge"].to_numpy(dtype=float)
+    return powered_mean(people, judge, unrated)
+
+
+def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
+    lacking = []
+    found = []
+    for task, part in parts.items():
+        if isinstance(part, str):
+            lacking.append(f"{task or 'no task'}: {part}")
+        else:
+            found.append(part)
+
+    if lacking:
+        return "a task has too few ratings (" + "; ".join(lacking) + ")"
+    return stratified(found)
+
+
+def _json(found: Powered | str) -> Entry:
+    if isinstance(found, str):
+        return {"value": None, "low": None, "high": None, "why": found}
+
+    low, high = found.interval()
+    people_low, people_high = found.people_interval()
+    caution = {}
+    if found.few:
+        caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}
+
+    return {
+        "value": found.value,
+        "low": low,
+        "high": high,
+        "trust": found.trust,
+        "people_only": found.people_only,
+        "people_only_low": people_low,
+        "people_only_high": people_high,
+        "n": found.rated,
+        "of": "rated edits",
+        "n_judge": found.rated + found.unrated,
+        **caution,
+    }
+
+
+def corrected_board(
+    scores: pd.DataFrame, ratings: pd.DataFrame, factor: str, *, caution: str = ""
+) -> Leaderboard:
+    """Rank the methods by what people would say of all edits, per task category and over all.
+
+    Each mean is prediction-powered (PPI++); differences of two methods are estimated the same way,
+    from the differences on each item, tested by Student's t and corrected by Holm.
+    """
+    ours = scores[scores["factor"] == factor]
+    theirs = ratings[ratings["factor"] == factor]
+    if ours.empty or theirs.empty:
+        raise FileProblem(f"{factor}: not both scored and rated; name a factor with --factor")
+
+    paired = pair(ours, judge_means("the run", ours), rated_edits(theirs))
+    every = pd.concat([paired.edits, paired.unrated], ignore_index=True)
+    every["task"] = every["task"].fillna("")
+    tables = [
+        _table(str(task), factor, rows) for task, rows in every.groupby("task", sort=False) if task
+    ]
+    tables.append(_table(None, factor, every))
+    notes = (
+        "Means are of people's ratings, estimated for all edits from those rated and the judge's "
+        "scores (PPI++, Student's t). They hold where the rated edits are a random part of all.",
+    )
+    return Leaderboard(tuple(tables), notes=notes, caution=caution, settings={"corrected": True})
+
+
+def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
+    """Return the methods of one task category, or of all, by their estimated means."""
+    found: dict[str, Powered] = {}
+    lacking = []
+    for method, part in rows.groupby("method", sort=True):
+        one = estimate(part)
+        if isinstance(one, str):
+            lacking.append(f"{method}: {one}.")
+        else:
+            found[str(method)] = one
+
+    order = sorted(found, key=lambda method: (-found[method].value, method))
+    tests = _tests(rows, order)
+    rated = int(rows["people"].notna().sum())
+    return BoardTable(
+        task=task,
+        factor=factor,
+        rows=tuple(_rows(rows, {method: found[method] for method in order}, tests)),
+        caption=(
+            f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; "
+            "n and coverage are of rated edits, std is over them."
+        ),
+        warnings=tuple(_warnings(lacking, [method for method in order if found[method].few])),
+        notes=(_test_note(tests),) if tests else (),
+        differences=tests,
+    )
+
+
+def _rows(
+    rows: pd.DataFrame, estimates: Mapping[str, Powered], tests: Differences | None
+) -> Iterator[BoardRow]:
+    """Yield each method's line; `estimates` are by method, the highest first."""
+    groups = tests.groups() if tests else {}
+    limits = tests.rank_intervals() if tests else {}
+    means = np.array([[one.value for one in estimates.values()]])
+    for place, (method, one) in zip(ranks(means)[0], estimates.items(), strict=True):
+        people = rows.loc[rows["method"] == method, "people"]
+        yield BoardRow(
+            rank=int(place),
+            method=method,
+            mean=one.value,
+            std=sample_std(people.dropna().to_numpy(dtype=float)),
+            n=one.rated,
+            coverage=float(people.notna().mean()),
+            factors={},
+            mean_interval=one.interval(),
+            rank_interval=limits.get(method),
+            group=groups.get(method, ""),
+            items=len(people),
+        )
+
+
+def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
+    found = [f"Without an estimate: {' '.join(lacking)}"] if lacking else []
+    if few:
+        found.append(
+            f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {', '.join(few)}."
+        )
+
+    return found
+
+
+def _test_note(tests: Differences) -> str:
+    """Return what the letters and the rank intervals rest on."""
+    over = counted(len(tests.pairs), "pair")
+    return (
+        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "
+        f"{over}); rank intervals are from the same tests and hold for all methods together."
+    )
+
+
+def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
+    """Return the prediction-powered differences of every two methods on the items both have."""
+    if len(methods) < 2:
+        return None
+
+    judge = rows.pivot(index="item", columns="method", values="judge")
+    people = rows.pivot(index="item", columns="method", values="people")
+    pairs = []
+    for first, second in combinations(methods, 2):
+        by_judge = (judge[first] - judge[second]).to_numpy(dtype=float)
+        by_people = (people[first] - people[second]).to_numpy(dtype=float)
+        scored = ~np.isnan(by_judge)
+        rated = scored & ~np.isnan(by_people)
+        own = by_people[rated]
+        found = powered_mean(own, by_judge[rated], by_judge[scored & ~rated])
+        estimated = found if isinstance(found, Powered) else None
+        pairs.append(
+            Difference(
+                first=first,
+                second=second,
+                n=len(own),
+                difference=estimated.value if estimated else None,
+                interval=estimated.interval() if estimated else None,
+                p=estimated.p_value() if estimated else None,
+                p_holm=None,
+                wins=int((own > SAME).sum()),
+                ties=int((np.abs(own) <= SAME).sum()),
+                losses=int((own < -SAME).sum()),
+            )
+        )
+
+    return corrected([Differences(tuple(methods), tuple(pairs), exact=False, flips=False)])[0]
 
 
 # --------------------------------------------------------------------------------------------------

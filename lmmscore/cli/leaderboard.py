@@ -43,9 +43,9 @@ from lmmscore.report.grids import NONE, Grid, plain
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
+    from lmmscore.leaderboard.cube import Scales
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.matches import PairBoard
-    from lmmscore.leaderboard.ranking import Scales
     from lmmscore.run_folder import Manifest
     from lmmscore.scores import Comparison
 
@@ -281,7 +281,7 @@ class PanelBoard:
 
 def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     """Return the mean of several runs' judges as one source."""
-    from lmmscore.agreement import judges
+    from lmmscore.agreement import disagreements, panel_notes, panel_scores, without_each
     from lmmscore.leaderboard import rank
     from lmmscore.run_folder import Manifest
 
@@ -290,15 +290,15 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
 
     how = options["panel_scores"]
     tables = {source.name: source.scores for source in sources}
-    together = judges.panel_scores(tables, how)
+    together = panel_scores(tables, how)
     if together.empty:
         raise click.UsageError("these runs have no scored edit in common; there is no panel")
 
     models = {source.name: source.models for source in sources}
     families = name_table(options["family_file"])
-    notes = [f"{text}." for text in judges.panel_notes(tables, how, models, families)]
+    notes = [f"{text}." for text in panel_notes(tables, how, models, families)]
     without = {}
-    for name, rest in judges.without_each(tables, how).items():
+    for name, rest in without_each(tables, how).items():
         ranked = rank(rest, resamples=0).tables[-1].rows
         without[name] = {row.method: row.rank for row in ranked}
 
@@ -307,13 +307,13 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     # Standardised scores are on no judge's scale, so what the runs record of theirs does not hold.
     manifest = for_all(sources, sources[0].manifest if how == "raw" else Manifest())
     source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
-    return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
+    return PanelBoard(source, tuple(notes), without, disagreements(tables, factor))
 
 
 def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard by what human raters would say of all edits."""
     from lmmscore.agreement import align
-    from lmmscore.agreement.powered_means import corrected_board
+    from lmmscore.agreement.raters import corrected_board
 
     if not options["human"]:
         raise click.UsageError("--corrected needs human ratings: --human FILE")
@@ -455,7 +455,7 @@ def _factors(options: dict[str, Any]) -> list[str]:
 
 
 def _weights(options: dict[str, Any]) -> dict[str, float] | None:
-    from lmmscore.leaderboard.board import parse_weights
+    from lmmscore.leaderboard.cube import parse_weights
 
     return None if options["weights"] is None else parse_weights(options["weights"])
 
@@ -520,7 +520,7 @@ def _ranked(source: Source, tasks: Sequence[str], options: dict[str, Any]) -> Le
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     """Return the scores of the tasks named, or all. Raises for a task that there is not."""
-    from lmmscore.leaderboard.ranking import chosen_tasks
+    from lmmscore.leaderboard.cube import chosen_tasks
 
     if not options["task"]:
         return source
@@ -578,7 +578,7 @@ def _json_extra(
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.board import reweigh
+    from lmmscore.leaderboard.cube import reweigh
     from lmmscore.leaderboard.diagnostics import extras
 
     given = _weights(options)
@@ -663,7 +663,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
 
 def _asks_for_means(by: str) -> bool:
     """Tell whether `--by` asks for plain means rather than for a ranking of methods."""
-    from lmmscore.leaderboard.ranking import parse_by
+    from lmmscore.leaderboard.cube import parse_by
 
     return parse_by(by) not in (
         ["task", "method"],
@@ -675,8 +675,7 @@ def _asks_for_means(by: str) -> bool:
 
 def _group_means_table(source: Source, form: str, options: dict[str, Any], scales: Scales) -> str:
     """Return the means by any keys, in any format. Raises for options that only a ranking has."""
-    from lmmscore.leaderboard.board import reweigh
-    from lmmscore.leaderboard.ranking import group_means, parse_by
+    from lmmscore.leaderboard.cube import group_means, parse_by, reweigh
     from lmmscore.report.leaderboard import render_groups
 
     _refuse_ranking_options(options)

@@ -44,7 +44,7 @@ def command(
     RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
     items, corrected over all pairs of methods. From a pilot the answer is a range.
     """
-    from lmmscore.leaderboard.power import power_of
+    from lmmscore.leaderboard.differences import power_of
 
     source = open_source(run)
     found = power_of(source.scores, first, second, **test)

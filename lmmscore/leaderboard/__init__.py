@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
-from lmmscore.leaderboard.ranking import rank
+from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard, rank
 
 __all__ = ["BoardRow", "BoardTable", "Leaderboard", "rank"]

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import FileProblem, LmmscoreError, alternatives
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
+from lmmscore.stats import as_json, ranks
 from lmmscore.stats.correlation import kendall_b, spearman
-from lmmscore.stats.resampling import as_json, ranks
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 # --------------------------------------------------------------------------------------------------

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.board import Cube, codes_of, normalised, tabulate
+from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.correlation import Components, components, within_between
-from lmmscore.stats.resampling import (
+from lmmscore.stats import (
     SAME,
     Floats,
     Ints,
@@ -26,6 +25,7 @@ from lmmscore.stats.resampling import (
     rounded,
     t_quantile,
 )
+from lmmscore.stats.correlation import Components, components, within_between
 
 # --------------------------------------------------------------------------------------------------
 # Whether the position of an edit in the session moved its score.

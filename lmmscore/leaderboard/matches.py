@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import RankedTables, small_print
+from lmmscore.leaderboard.ranking import RankedTables, small_print
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats.resampling import SAME, Bools, Floats, Ints, as_json
+from lmmscore.stats import SAME, Bools, Floats, Ints, as_json
 
 # --------------------------------------------------------------------------------------------------
 # The model: Bradley–Terry with ties after Davidson (1970).

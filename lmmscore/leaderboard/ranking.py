@@ -1,46 +1,40 @@
-"""From a tidy score table to a leaderboard: the methods of every task, and of all, ranked.
+"""Leaderboards: what they are, and how a tidy score table becomes one.
 
-And plain means by any keys, which rank nothing: `--by task`, `--by method,factor` and so on.
+The methods of every task category, and of all together, ranked by their means.
 """
 
 from __future__ import annotations
 
+import html
+import json
+import math
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
-from lmmscore.leaderboard.board import (
-    BoardRow,
-    BoardTable,
+from lmmscore.errors import LmmscoreError, alternatives, counted, listed, refuse_unless_whole
+from lmmscore.leaderboard.cube import (
     Cube,
-    Differences,
-    Leaderboard,
-    common_note,
-    contradiction_warning,
-    corrected,
-    differences,
-    left_out_note,
+    Missing,
+    Scales,
+    chosen_factors,
+    chosen_tasks,
     missing_rule,
-    missing_warning,
     normalised,
-    range_warning,
     reweigh,
-    table_caption,
-    table_notes,
-    table_rule,
+    scale_ends,
     tabulate,
-    uneven_entries,
 )
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.leaderboard.differences import Difference, Differences, corrected, differences
+from lmmscore.records import OVERALL, Outcome, percent
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.resampling import (
+from lmmscore.stats import (
     SAME,
     Floats,
     Ints,
@@ -50,15 +44,270 @@ from lmmscore.stats.resampling import (
     draws_needed,
     mean_limits,
     ranks,
+    sample_std,
 )
 
-Missing = Literal["exclude", "worst"]
+# --------------------------------------------------------------------------------------------------
+# What a leaderboard is: tables of rows with their uncertainty.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One method's line. A figure that the data cannot give is None, never 0 and never NaN."""
+
+    rank: int | None
+    """1 + the number of methods with a higher mean; ties share it. None when no edit was scored."""
+    method: str
+    mean: float | None
+    std: float | None
+    """Sample standard deviation over items; None with fewer than two."""
+    n: int
+    """Items the mean is over."""
+    coverage: float
+    """Share of the judgements asked for (edits × repeats) that gave a score."""
+    factors: Mapping[str, float | None]
+    """Mean of each factor, over the same items as far as they are scored."""
+    mean_interval: Limits | None = None
+    rank_interval: tuple[int, int] | None = None
+    """Ranks that the significant differences leave open, right for all methods together."""
+    rank_range: tuple[int, int] | None = None
+    """Best and worst rank, whatever the missing scores would have been."""
+    group: str = ""
+    """Letters: between two methods that share one there is no significant difference."""
+    items: int = 0
+    """Items this method was entered for."""
+    common_mean: float | None = None
+    """Mean over the items that every ranked method has a score for; None where all have all."""
+
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the line for JSON."""
+        return as_json(self, decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTable:
+    """The methods ranked on one factor, in one task category or over all (`task` is None)."""
+
+    task: str | None
+    factor: str
+    rows: tuple[BoardRow, ...]
+    caption: str
+    """Which mean this is, over how many items, and how missing scores were treated."""
+    rule: str = ""
+    """The part of the caption that is the same for all tables of a leaderboard."""
+    warnings: tuple[str, ...] = ()
+    """What a reader must know before the figures: missing scores first."""
+    notes: tuple[str, ...] = ()
+    """What the data cannot say: few items, equal scores, one method."""
+    differences: Differences | None = None
+    holes: int = 0
+    """Judgements without a score."""
+    common_items: int | None = None
+    """Items that every ranked method has a score for; None where nothing is missing."""
+    among: tuple[str, ...] = ()
+    """The task categories a table without a task is over, where it is not all of them."""
+
+    def row(self, method: str) -> BoardRow:
+        """Return the line of `method`."""
+        return next(row for row in self.rows if row.method == method)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: who is first, and over whom that is significant."""
+        ranked = [row for row in self.rows if row.rank is not None]
+        if not ranked:
+            return "No edit was scored: nothing can be ranked."
+
+        first, *others = [row.method for row in ranked]
+        if not others:
+            return f"{first} is the only method with scores."
+
+        leaders = [row.method for row in ranked if row.rank == 1]
+        tests = self.differences
+        if tests is not None and (better := tests.better_than(leaders[-1])):
+            # Only missing scores can do this: the higher mean is over other items.
+            said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the highest mean"
+            scores = "scores" if len(better) == 1 else "score"
+            return (
+                f"{said}, but {listed(better)} {scores} significantly higher on the items both "
+                "have: the missing scores decide who is first."
+            )
+
+        if len(leaders) > 1:
+            return f"{listed(leaders)} share the first rank."
+        if tests is None:
+            return f"{first} has the highest mean; no differences were tested."
+
+        if tests.items < tests.fewest_items:
+            few = f"{counted(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
+            return f"{first} has the highest mean; {few} for any difference to be significant."
+
+        return _lead(first, others, tests)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat line per method.
+
+        A factor that has the name of a column is marked as a factor.
+        """
+        return [_record(self, row) for row in self.rows]
+
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the table for JSON."""
+        return {
+            "task": self.task,
+            "factor": self.factor,
+            **({"among": list(self.among)} if self.among else {}),
+            "verdict": self.verdict,
+            "caption": self.caption,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "common_items": self.common_items,
+            "rows": [row.as_dict(decimals) for row in self.rows],
+            "differences": self.differences.as_list(decimals) if self.differences else [],
+        }
+
+
+def _record(table: BoardTable, row: BoardRow) -> dict[str, Any]:
+    mean, rank, holes = row.mean_interval, row.rank_interval, row.rank_range
+    lead = {
+        "task": table.task,
+        "factor": table.factor,
+        "rank": row.rank,
+        "method": row.method,
+        "mean": row.mean,
+        "std": row.std,
+        "n": row.n,
+        "coverage": row.coverage,
+    }
+    rest = {
+        "mean_low": mean[0] if mean else None,
+        "mean_high": mean[1] if mean else None,
+        "rank_low": rank[0] if rank else None,
+        "rank_high": rank[1] if rank else None,
+        "rank_best": holes[0] if holes else None,
+        "rank_worst": holes[1] if holes else None,
+        "group": row.group,
+        "common_mean": row.common_mean,
+    }
+    taken = {*lead, *rest}
+    factors = {
+        f"factor_{name}" if name in taken else name: value for name, value in row.factors.items()
+    }
+    return {**lead, **factors, **rest}
+
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
+    """Return over whom the first method's lead is significant."""
+    won = tests.won()
+    close = [name for name in others if (first, name) not in won]
+    if not close:
+        return f"{first} ranks first, significantly ahead of all others."
+    if len(close) == len(others):
+        return f"{first} has the highest mean, but is not significantly ahead of any other method."
+
+    top = {first, *close}
+    apart = any({*pair} <= top for pair in won)
+    if close == list(others[: len(close)]) and not apart:
+        many = _NUMBERS.get(len(top), str(len(top)))
+        return f"{first} ranks first; no significant difference among the first {many}."
+
+    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
+
+
+class RankedTable(Protocol):
+    """What a leaderboard needs of a table: of scores, or of pairwise comparisons."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat line per method."""
+        ...
+
+    def as_dict(self, decimals: int | None) -> dict[str, Any]:
+        """Return the table for JSON; `decimals` None rounds nothing."""
+        ...
+
+
+TableType = TypeVar("TableType", bound=RankedTable)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTables(Generic[TableType]):
+    """The tables of a run, with what holds for all of them."""
+
+    tables: tuple[TableType, ...]
+    notes: tuple[str, ...] = ()
+    caution: str = ""
+    """What the judge's own limits mean for every figure here; shown with every table."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What these figures depend on besides the scores: the level, the seed and so on."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per table and method, with intervals as low and high columns."""
+        return pd.DataFrame([line for table in self.tables for line in table.records()])
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the JSON object: `{"tables": [{"task", "rows": [...]}]}` and what explains it."""
+        return {
+            "tables": [table.as_dict(decimals) for table in self.tables],
+            "notes": list(self.notes),
+            "caution": self.caution,
+            "settings": dict(self.settings),
+        }
+
+    def to_json(self, decimals: int | None = None) -> str:
+        """Return the same as text."""
+        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard(RankedTables[BoardTable]):
+    """The tables of a run's scores; `lmmscore.report` renders them."""
+
+    def table(self, task: str | None = None, factor: str | None = None) -> BoardTable:
+        """Return the table of a task category and a factor.
+
+        `task` None is the table over all categories, `factor` None the first there is. Raises
+        KeyError for a table there is not.
+        """
+        for table in self.tables:
+            if table.task == task and factor in (None, table.factor):
+                return table
+        raise KeyError(f"no table for task {task!r}, factor {factor!r}")
+
+    def _repr_html_(self) -> str:
+        """Return the tables as a notebook shows them, the warnings above the figures."""
+        parts = [f"<p><strong>{html.escape(self.caution)}</strong></p>"] if self.caution else []
+        for table in self.tables:
+            parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
+            shown = pd.DataFrame(table.records()).drop(columns=["task", "factor"], errors="ignore")
+            parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+            marks = [
+                Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
+                for row in table.rows
+            ]
+            parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
+            parts += small_print(table.notes)
+
+        return "\n".join([*parts, *small_print(self.notes)])
+
+
+# --------------------------------------------------------------------------------------------------
+# From scores to tables.
+# --------------------------------------------------------------------------------------------------
+
+
 Average = Literal["items", "tasks"]
+
+
 Family = Literal["table", "tables"]
-Scales = Mapping[str, tuple[float, float]]
+
 
 SKEWED = 1.0
 """Skewness beyond which few items make intervals of means too narrow."""
+
 
 DRAWS = 10_000
 """Sign patterns drawn at least, where not all of them can be tried."""
@@ -368,7 +617,7 @@ class Figures:
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
             method=self.cube.methods[column],
             mean=float(self.means[column]) if known.size else None,
-            std=spread(known),
+            std=sample_std(known),
             n=int(known.size),
             coverage=float(scored.sum() / asked.sum()) if asked.any() else 1.0,
             factors=self._factor_means(column),
@@ -451,14 +700,6 @@ def _same_figures(first: Figures, second: Figures) -> bool:
     return same and np.array_equal(first.values, second.values, equal_nan=True)
 
 
-def spread(known: Floats) -> float | None:
-    """Return the sample standard deviation, 0 for equal scores, None for fewer than two."""
-    if known.size < 2:
-        return None
-    # Equal scores can leave a few parts in 10**16; a reader would take that for a spread.
-    return 0.0 if np.ptp(known) < SAME else float(known.std(ddof=1))
-
-
 def rank_ranges(
     cube: Cube, factor: int, strata: Ints | None, *, lowest: float, highest: float
 ) -> list[tuple[int, int]]:
@@ -475,55 +716,8 @@ def rank_ranges(
     return [(int(a), int(b)) for a, b in zip(best, worst, strict=True)]
 
 
-def scale_ends(cube: Cube, known: Scales) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of every factor: as known, or else as seen."""
-    return {name: known.get(name) or _seen(cube, name) for name in cube.factors}
-
-
-def _seen(cube: Cube, factor: str) -> tuple[float, float]:
-    """Return the lowest and highest edit of a factor: all there is without its scale."""
-    values = cube.mean[:, :, cube.factor(factor)]
-    values = values[np.isfinite(values)]
-    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-
-
-def chosen_factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
-    """Return the factors to rank by: each in turn for `all`, and where nothing has an overall."""
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
-    if not names:
-        raise LmmscoreError(f"factor is empty; name one of: {', '.join(cube.factors)}")
-
-    if "all" in names:
-        names = sorted(cube.factors, key=lambda name: name != OVERALL)
-    elif names == [OVERALL] and not _scored(cube, OVERALL):
-        # A dialog may have no overall at all; its factors are then all there is to rank by.
-        names = [name for name in cube.factors if _scored(cube, name)] or [cube.factors[0]]
-
-    for name in names:
-        cube.factor(name)
-
-    return names
-
-
-def _scored(cube: Cube, factor: str) -> bool:
-    return factor in cube.factors and bool(cube.scored[:, :, cube.factor(factor)].any())
-
-
 def _tasks(cube: Cube, wanted: str | Sequence[str] | None) -> list[str | None]:
     return [*cube.tasks, None] if wanted is None else list(chosen_tasks(cube.tasks, wanted))
-
-
-def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]:
-    """Return the tasks named; raise for none, and for one that is not known."""
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
-    if not names:
-        raise LmmscoreError(f"task is empty; name one of: {', '.join(known)}")
-
-    for name in names:
-        if name not in known:
-            raise LmmscoreError(f"no task {name!r} in these scores{alternatives(name, known)}")
-
-    return names
 
 
 def _board_notes(settings: Mapping[str, Any]) -> list[str]:
@@ -561,111 +755,272 @@ def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
     return bad.astype(str)
 
 
-KEYS = ("task", "method", "factor", "item")
+# --------------------------------------------------------------------------------------------------
+# The sentences around a table.
+# --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The edits that share the values of some keys."""
-
-    keys: dict[str, str]
-    mean: float | None
-    std: float | None
-    n: int
-    """Edits the mean is over."""
-    coverage: float
-
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the group for JSON."""
-        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage, "n": self.n}
-        return as_json({**self.keys, **figures}, decimals)
+VERY_FEW_ITEMS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """A table of groups: its keys, its lines, and which mean it shows."""
-
-    keys: tuple[str, ...]
-    rows: tuple[Group, ...]
-    caption: str
+MANY_ITEMS = 75
+"""Items from which on the mean of skewed scores is near enough to normal."""
 
 
-def parse_by(text: str) -> list[str]:
-    """Read `task,method`; raise for a key there is not, or one given twice."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in KEYS:
-            raise LmmscoreError(f"--by: no key {name!r}{alternatives(name, KEYS)}")
-
-    if not names or len(set(names)) < len(names):
-        raise LmmscoreError(f"--by: name one or more of {', '.join(KEYS)}, each once")
-    return names
+NAMED = 3
+"""Contradictions that are listed; the rest are only counted."""
 
 
-def group_means(
-    scores: pd.DataFrame,
-    by: Sequence[str],
-    *,
-    factor: str | Sequence[str],
-    task: Sequence[str] | None = None,
-    missing: Missing = "exclude",
-    scales: Scales | None = None,
-) -> Groups:
-    """Return mean, spread and coverage over the edits of each group, in the order they first occur.
+def table_caption(
+    factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str
+) -> str:
+    """Return which mean the table shows and over what, then the rule by which it is derived."""
+    over = f"over {counted(items, 'item')}"
+    if task is None:
+        categories = counted(tasks, "task category", "task categories")
+        over += f" of {categories}"
+        if average == "tasks":
+            over = f"over {categories}, each the mean of its items"
 
-    An edit's repeats are averaged first. Only the factors named count, and they are never averaged
-    together: with several, the factor becomes a key. Missing scores are treated as in `rank`.
+    return f"Mean {factor} {over}; {rule}."
+
+
+def table_rule(*, repeats: int, missing: str, lowest: float) -> str:
+    """Return what is averaged first, what the std is over, and the rule for missing scores."""
+    first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
+    return f"{first}std over items; {missing_rule(missing, lowest)}"
+
+
+def missing_warning(
+    missing: int, asked: int, reasons: Mapping[str, int], rows: Sequence[BoardRow]
+) -> str:
+    """Return the sentence above a table with missing scores."""
+    why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
+    short = [f"{row.method} {percent(row.coverage)}" for row in rows if row.coverage < 1]
+    rest = "; all others in full" if len(short) < len(rows) else ""
+    total = counted(asked, "judgement")
+    return f"{missing} of {total} gave no score ({why}). Scored: {', '.join(short)}{rest}."
+
+
+def left_out_note(factor: str, edits: int, of: int) -> str:
+    """Return how many edits a factor does not count for."""
+    return (
+        f"{factor} was left out for {edits} of {counted(of, 'edit')}: not asked of their items, or "
+        "said not to apply. It does not count there, and is no missing score."
+    )
+
+
+def range_warning(rows: Sequence[BoardRow], scale: tuple[float, float], *, observed: bool) -> str:
+    """Return which ranks the missing scores could change, given what they may have been."""
+    ranges = [(row.method, *row.rank_range) for row in rows if row.rank_range is not None]
+    open_ranks = [f"{method} {best}–{worst}" for method, best, worst in ranges if best != worst]
+    basis = "the range of scores seen" if observed else "the scale"
+    within = f"between {scale[0]:g} and {scale[1]:g}, {basis}"
+    if not open_ranks:
+        return f"No rank depends on the missing scores (taken {within})."
+    return f"Ranks the missing scores allow ({within}): {', '.join(open_ranks)}."
+
+
+def contradiction_warning(tests: Differences) -> str:
+    """Return which methods rank above others that beat them on the items both have; "" for none.
+
+    A few significant ones are listed, the rest are counted.
     """
-    cube = tabulate(scores)
-    wanted = chosen_factors(cube, factor)
-    tasks = cube.tasks if task is None else chosen_tasks(cube.tasks, task)
-    keys = list(by) if "factor" in by or len(wanted) == 1 else ["factor", *by]
-    ends = scale_ends(cube, scales or {})
+    found = tests.contradictions()
+    if not found:
+        return ""
+
+    sure = [d for d in found if d.p_holm is not None and d.p_holm <= tests.alpha]
+    sure.sort(key=lambda d: d.difference or 0.0)
+    said = [_contradiction(d) for d in sure[:NAMED]]
+    rest = len(found) - len(said)
+    if rest:
+        more = "more pairs" if said else "pairs"
+        verb = "are" if rest > 1 else "is"
+        noun = more if rest > 1 else more.removesuffix("s")
+        said.append(f"{rest} {noun} {verb} ordered against the items both have")
+
+    return "The order contradicts paired differences: " + "; ".join(said) + "."
+
+
+def _contradiction(d: Difference) -> str:
+    p = "p < 0.001" if d.p_holm is not None and d.p_holm < 0.001 else f"p = {d.p_holm:.3f}"
+    return (
+        f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
+        f"{counted(d.n, 'item')} both have ({p})"
+    )
+
+
+def common_note(items: int, methods: int) -> str:
+    """Return what the means over common items are over."""
+    if not items:
+        return (
+            f"No item has a score of all {methods} methods, so there is no mean over common items."
+        )
+    return f"Common mean: over the {counted(items, 'item')} scored for all {methods} methods."
+
+
+def table_notes(
+    rows: Sequence[BoardRow],
+    items: int,
+    tests: Differences | None,
+    *,
+    skewed: Sequence[str],
+    alone: Sequence[str],
+) -> list[str]:
+    """Return what a reader must know about thin data, in plain words.
+
+    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself,
+    `alone` those with a single score in some category, where the mean is over categories.
+    """
+    ranked = [row for row in rows if row.mean is not None]
+    if not ranked:
+        return ["No edit was scored: there is nothing to rank."]
+
     found = []
+    if len(ranked) == 1:
+        found.append("One method: there is nothing to rank it against.")
+    elif len({row.rank for row in ranked}) == 1:
+        found.append("All methods have the same mean: they share rank 1.")
 
-    for name in wanted:
-        edits = _edits(cube, cube.factor(name), ends[name][0] if missing == "worst" else None)
-        others = [key for key in keys if key != "factor"]
-        chosen = edits[edits["task"].isin(tasks)]
+    found += _few(ranked, items, skewed, alone)
+    if unscored := [row.method for row in rows if row.mean is None]:
+        found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
 
-        for key, part in chosen.groupby(others or (lambda _: 0), sort=False):
-            values = key if isinstance(key, tuple) else (key,)
-            own = dict(zip(others, map(str, values), strict=False))
-            found.append(_group({k: own.get(k, name) for k in keys}, part))
+    if tests is not None and tests.pairs and items > 1:
+        found.append(_test_note(tests, items))
 
-    return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends))
-
-
-def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends: Scales) -> str:
-    what = "the factor named" if "factor" in keys else factors[0]
-    lowest = {ends[name][0] for name in factors}
-    rule = missing_rule(missing, lowest.pop() if len(lowest) == 1 else None)
-    first = f"Mean of {what} over edits, their repeats averaged first"
-    return f"{first}; std over edits; {rule}."
+    return found
 
 
-def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
-    means = cube.mean[:, :, factor] if hole is None else cube.filled(factor, hole)
-    due = cube.due(factor)
-    item, method = np.nonzero(due)
-    return pd.DataFrame(
-        {
-            "task": np.array(cube.tasks, dtype=object)[cube.task_of[item]],
-            "item": np.array(cube.items, dtype=object)[item],
-            "method": np.array(cube.methods, dtype=object)[method],
-            "value": means[item, method],
-            "scored": cube.scored[item, method, factor],
-            "asked": due[item, method],
-        }
+def _few(
+    rows: Sequence[BoardRow], items: int, skewed: Sequence[str], alone: Sequence[str]
+) -> list[str]:
+    if items == 1:
+        return ["One item: no standard deviation, no interval and no test."]
+
+    found = []
+    if single := [row.method for row in rows if row.n == 1]:
+        found.append(f"With one score there is no spread and no interval: {', '.join(single)}.")
+
+    if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
+        found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
+
+    if alone:
+        found.append(
+            f"With one score in a task category there is no interval of the mean over categories: "
+            f"{', '.join(alone)}."
+        )
+
+    if items < VERY_FEW_ITEMS:
+        found.append(f"{items} items are very few: nothing here can be concluded from them.")
+    elif skewed and items < MANY_ITEMS:
+        found.append(
+            f"With {items} items, intervals of means hold less often than stated where scores are "
+            f"skewed: {listed(skewed)}."
+        )
+
+    return found
+
+
+def _test_note(tests: Differences, items: int) -> str:
+    ways = "exact" if tests.exact else "sampled"
+    over = counted(tests.tests or len(tests.pairs), "pair")
+    how = f"paired sign-flip test over items, {ways}, Holm-corrected over {over}"
+    if tests.tests > len(tests.pairs):
+        how += " of all tables"
+
+    needed = tests.fewest_items
+    if items < needed:
+        return (
+            f"With {items} items no difference, however large, could reach {tests.alpha:.0%} "
+            f"({how}); {needed} items are the least: the groups say nothing here."
+        )
+
+    return (
+        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        f"({how}); rank intervals are from the same tests and hold for all methods together."
     )
 
 
-def _group(keys: dict[str, str], part: pd.DataFrame) -> Group:
-    known = part["value"].dropna().to_numpy(dtype=np.float64)
-    return Group(
-        keys=keys,
-        mean=float(known.mean()) if known.size else None,
-        std=spread(known),
-        n=int(known.size),
-        coverage=float(part["scored"].sum() / part["asked"].sum()),
+def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
+    """Return the warning for a table over all categories not entered by all methods alike."""
+    part = [f"{method} {count} of {tasks}" for method, count in entered.items() if count < tasks]
+    said = "Not every method was entered for every task, so these means are over different items"
+    return f"{said}: {', '.join(part)}."
+
+
+# --------------------------------------------------------------------------------------------------
+# For notebooks: notes, and a small drawing as SVG, dots with their intervals, one line each. No
+# plotting package is needed.
+# --------------------------------------------------------------------------------------------------
+
+
+def small_print(notes: Sequence[str]) -> list[str]:
+    """Return notes as a notebook shows them below a table."""
+    return [f"<p><small>{html.escape(text)}</small></p>" for text in notes]
+
+
+_Place = Callable[[float], float]
+
+
+_LINE, _LEFT, _WIDTH, _RIGHT = 22, 180, 360, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """A value with its interval; None where there is none."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def draw(whiskers: Sequence[Whisker], title: str) -> str:
+    """Return the drawing, or nothing where no value can be drawn."""
+    ends = [
+        end
+        for w in whiskers
+        for end in (w.value, w.low, w.high)
+        if end is not None and math.isfinite(end)
+    ]
+    if not ends:
+        return ""
+
+    low, high = min(ends), max(ends)
+    room = (high - low) * 0.05 or 0.5
+
+    def x(value: float) -> float:
+        return _LEFT + (value - low + room) / (high - low + 2 * room) * _WIDTH
+
+    height = _LINE * (len(whiskers) + 1)
+    width = _LEFT + _WIDTH + _RIGHT
+    lines = [_line(whisker, x, _LINE * (number + 0.5)) for number, whisker in enumerate(whiskers)]
+    axis = "".join(
+        f'<text x="{x(end):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" '
+        f'fill="#6b7280">{end:.2f}</text>'
+        for end in dict.fromkeys((low, high))
     )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" '
+        f'font-family="sans-serif" font-size="12"><title>{html.escape(title)}</title>'
+        f"{''.join(lines)}{axis}</svg>"
+    )
+
+
+def _line(whisker: Whisker, x: _Place, y: float) -> str:
+    label = whisker.label if len(whisker.label) <= 24 else whisker.label[:23] + "…"
+    words = (
+        f'<text x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end" fill="currentColor">'
+        f"{html.escape(label)}</text>"
+    )
+    if whisker.value is None or not math.isfinite(whisker.value):
+        return words
+
+    bar = ""
+    if whisker.low is not None and whisker.high is not None:
+        ends = f'x1="{x(whisker.low):.1f}" x2="{x(whisker.high):.1f}" y1="{y:.1f}" y2="{y:.1f}"'
+        bar = f'<line {ends} stroke="#2563eb" stroke-width="2"/>'
+
+    return f'{words}{bar}<circle cx="{x(whisker.value):.1f}" cy="{y:.1f}" r="4" fill="#2563eb"/>'

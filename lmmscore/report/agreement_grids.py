@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmmscore.agreement.judges import PANEL_WITHOUT
+from lmmscore.agreement import Agreement
 from lmmscore.agreement.levels import (
     BETTER,
     EQUAL,
     MEANING,
     OVER,
-    Agreement,
+    PANEL_WITHOUT,
     AgreementRow,
     MethodStanding,
 )

@@ -22,13 +22,12 @@ import pandas as pd
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.errors import FileProblem, LmmscoreError
-from lmmscore.leaderboard.board import BoardTable, Leaderboard
+from lmmscore.leaderboard import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.report.grids import DisplayNames, rank_span
 from lmmscore.report.leaderboard import title_of
-from lmmscore.stats import correlation
-from lmmscore.stats.resampling import Floats
+from lmmscore.stats import Floats, correlation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

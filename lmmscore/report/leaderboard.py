@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, counted, listed, nearest
-from lmmscore.leaderboard import diagnostics
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, diagnostics
 from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
+from lmmscore.leaderboard.cube import Groups
 from lmmscore.leaderboard.diagnostics import PositionEffect
 from lmmscore.leaderboard.matches import PairBoard, PairTable
-from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
 from lmmscore.report.grids import (
     HEADINGS,
@@ -32,8 +31,8 @@ from lmmscore.report.grids import (
     write,
 )
 from lmmscore.run_folder import Manifest, Run
+from lmmscore.stats import rounded
 from lmmscore.stats.correlation import Components
-from lmmscore.stats.resampling import rounded
 
 # --------------------------------------------------------------------------------------------------
 # A leaderboard as grids: one a table, or one for all task categories side by side.

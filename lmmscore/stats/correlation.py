@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmmscore.stats.resampling import (
+from lmmscore.stats import (
     SAME,
     Bools,
     CountStatistic,

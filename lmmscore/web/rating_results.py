@@ -21,7 +21,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem, counted
-from lmmscore.leaderboard.power import Power, power_of
+from lmmscore.leaderboard.differences import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, Formula
 from lmmscore.tables import defuse, restore

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmmscore.leaderboard.board import Whisker, draw
+from lmmscore.leaderboard.ranking import Whisker, draw
 
 SPACE = "{http://www.w3.org/2000/svg}"
 numbers = st.floats(-1e6, 1e6)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.leaderboard.board import parse_weights, reweigh
+from lmmscore.leaderboard.cube import parse_weights, reweigh
 from tests.tidy_frames import FACTORS, WEIGHTS, judged, overall, tidy
 
 
@@ -377,7 +377,7 @@ def test_ten_thousand_sessions_take_little_memory() -> None:
     """10,000 sessions of 8 methods and 5 factors are tabulated in a few times the memory of their numbers."""
     import tracemalloc
 
-    from lmmscore.leaderboard.board import tabulate
+    from lmmscore.leaderboard.cube import tabulate
 
     sessions, methods, factors = 10_000, 8, 5
     lines = sessions * methods * factors

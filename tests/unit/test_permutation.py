@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.leaderboard import board as d
-from lmmscore.stats import resampling
+from lmmscore import stats as resampling
+from lmmscore.leaderboard import differences as d
 
 
 def slow_p(gaps: list[float]) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmmscore.agreement.powered_means import Powered, powered_mean, stratified
 from lmmscore.agreement.raters import alternative_test
+from lmmscore.stats import Powered, powered_mean, stratified
 from lmmscore.stats.correlation import Ratings
 
 

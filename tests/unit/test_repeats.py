@@ -10,7 +10,7 @@ from scipy import stats
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.diagnostics import repeat_spread
 from lmmscore.leaderboard.diagnostics import repeat_statement as statement
-from lmmscore.leaderboard.power import Power, power_of, t_power
+from lmmscore.leaderboard.differences import Power, power_of, t_power
 from lmmscore.stats.correlation import within_between as components
 from tests.tidy_frames import judged, overall, tidy
 

@@ -7,7 +7,7 @@ import pytest
 
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.board import reweigh
+from lmmscore.leaderboard.cube import reweigh
 from lmmscore.records import Outcome, Score
 from lmmscore.scales import Scale, formula, geometric_mean, parts_of, show
 from lmmscore.scores import frame_of

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.stats import correlation, resampling
+from lmmscore import stats as resampling
+from lmmscore.stats import Floats, Ints, correlation, item_weights, ranks, snap
 from lmmscore.stats.correlation import Ratings, Within
-from lmmscore.stats.resampling import Floats, Ints, item_weights, ranks, snap
 
 COLUMNS = st.integers(3, 25).flatmap(
     lambda n: st.tuples(

@@ -61,7 +61,7 @@ from lmmscore.report.run_data import WIN_RATE, RunData, in_utc
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
 from lmmscore.scores import TIE, Comparison
-from lmmscore.stats.resampling import mean_limits
+from lmmscore.stats import mean_limits
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 FEW_ITEMS = 20

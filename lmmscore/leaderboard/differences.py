@@ -1,30 +1,219 @@
-"""How many items it would take for a significant difference between two methods.
-
-The test is the leaderboard's: paired sign flips over items, corrected by Holm over all pairs of the
-table. At its strictest step it tests at α / pairs, which is what is asked for here; its power for
-many items is that of the paired t-test, and no number of items below that at which 2^(1-n) reaches
-the level is ever named.
-"""
+"""Differences between two methods, tested on the items both have, and the power to show one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, alternatives, counted
-from lmmscore.leaderboard.board import Cube, tabulate
-from lmmscore.records import OVERALL
+from lmmscore.leaderboard.cube import Cube, tabulate
+from lmmscore.records import OVERALL, SAME
+from lmmscore.stats import (
+    EXACT_UP_TO,
+    Floats,
+    Ints,
+    Limits,
+    as_json,
+    fewest_items,
+    holm,
+    item_weights,
+    letters,
+    mean_limits,
+    rank_limits,
+    rounded,
+    sign_flip_p,
+)
 from lmmscore.stats.correlation import within_between
-from lmmscore.stats.resampling import Floats, Ints, as_json, fewest_items
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much higher one method scored than another on the items both have."""
+
+    first: str
+    second: str
+    difference: float | None
+    interval: Limits | None
+    p: float | None
+    """Two-sided, of the permutation test; None without an item in common."""
+    p_holm: float | None
+    """The same, corrected for all the pairs of the table."""
+    n: int
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Every pair of a table's methods, in the order of the table."""
+
+    methods: tuple[str, ...]
+    pairs: tuple[Difference, ...]
+    exact: bool
+    """Whether every sign pattern was tried."""
+    alpha: float = 0.05
+    tests: int = 0
+    """How many tests the correction is for: the pairs of this table, or of several."""
+    flips: bool = True
+    """Whether signs were flipped: then few items cannot be significant, however large the lead."""
+
+    def significant(self) -> list[Difference]:
+        """Return the pairs with a significant difference."""
+        return [d for d in self.pairs if d.p_holm is not None and d.p_holm <= self.alpha]
+
+    @property
+    def items(self) -> int:
+        """The most items that any two methods have in common."""
+        return max((d.n for d in self.pairs), default=0)
+
+    @property
+    def fewest_items(self) -> int:
+        """Items with which any of the tests could be significant at all."""
+        if not self.flips:
+            return 0
+        return fewest_items(max(self.tests, len(self.pairs), 1), self.alpha)
+
+    def won(self) -> set[tuple[str, str]]:
+        """Return the winner and the loser of every significant difference."""
+        found = set()
+        for d in self.significant():
+            ahead = d.difference is not None and d.difference > 0
+            found.add((d.first, d.second) if ahead else (d.second, d.first))
+        return found
+
+    def better_than(self, method: str) -> list[str]:
+        """Return the methods that are significantly ahead of one."""
+        won = self.won()
+        return [name for name in self.methods if (name, method) in won]
+
+    def groups(self) -> dict[str, str]:
+        """Return each method's letters: between those that share one nothing is significant."""
+        apart = {(d.first, d.second) for d in self.significant()}
+        limits = self.rank_intervals()
+        # Letters follow the comparisons, not the means: with missing scores the two may differ.
+        names = sorted(self.methods, key=lambda method: limits[method])
+        return letters(names, apart)
+
+    def rank_intervals(self) -> dict[str, tuple[int, int]]:
+        """Return the ranks that the significant differences leave open for each method."""
+        return rank_limits(list(self.methods), self.won())
+
+    def contradictions(self) -> list[Difference]:
+        """Return the pairs whose order by mean is the opposite of their paired difference.
+
+        The methods stand by mean, best first, so the first of a pair has the higher mean. Only
+        missing scores can make its paired difference negative.
+        """
+        return [d for d in self.pairs if d.difference is not None and d.difference < -SAME]
+
+    def win_matrix(self) -> list[list[int | None]]:
+        """Return on how many items the method of a row won against that of a column."""
+        at = {method: i for i, method in enumerate(self.methods)}
+        matrix: list[list[int | None]] = [[None] * len(self.methods) for _ in self.methods]
+        for d in self.pairs:
+            matrix[at[d.first]][at[d.second]] = d.wins
+            matrix[at[d.second]][at[d.first]] = d.losses
+        return matrix
+
+    def as_list(self, decimals: int | None = None) -> list[dict[str, Any]]:
+        """Return the pairs for JSON."""
+        found = []
+        for d in self.pairs:
+            # p-values keep their digits: two decimals would make many of them 0.
+            exact = {"p": rounded(d.p, None), "p_holm": rounded(d.p_holm, None)}
+            found.append(as_json(d, decimals) | exact)
+
+        return found
+
+
+def differences(
+    values: Floats,
+    methods: Sequence[str],
+    *,
+    strata: Ints | None,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> Differences:
+    """Compare every two methods of an item × method array on the items both have.
+
+    `strata` is the task of each item where the mean is over tasks, else None. `draws` is how many
+    sign patterns are drawn where not all of them can be tried. Not yet corrected: see `corrected`.
+    """
+    pairs = list(combinations(range(len(methods)), 2))
+    p_values = sign_flip_p(values, pairs, strata, draws=draws, rng=rng)
+    found = []
+    for (a, b), p in zip(pairs, p_values, strict=True):
+        gaps = values[:, a] - values[:, b]
+        found.append(_difference(methods[a], methods[b], gaps, strata, level, float(p)))
+
+    return Differences(
+        methods=tuple(methods),
+        pairs=tuple(found),
+        exact=len(values) <= EXACT_UP_TO,
+        alpha=round(1 - level, 12),
+    )
+
+
+def _difference(
+    first: str, second: str, gaps: Floats, strata: Ints | None, level: float, p: float
+) -> Difference:
+    known = gaps[np.isfinite(gaps)]
+    shared = len(known) > 0
+    mean = float(np.nansum(gaps * item_weights(gaps[:, None], strata)[:, 0]))
+    return Difference(
+        first=first,
+        second=second,
+        n=len(known),
+        difference=mean if shared else None,
+        interval=mean_limits(gaps, strata, level=level),
+        p=p if shared else None,
+        p_holm=None,
+        wins=int((known > SAME).sum()),
+        ties=int((np.abs(known) <= SAME).sum()),
+        losses=int((known < -SAME).sum()),
+    )
+
+
+def corrected(tables: Sequence[Differences]) -> list[Differences]:
+    """Return the tables with p-values corrected by Holm over the pairs of all of them together."""
+    raw = [d.p for table in tables for d in table.pairs if d.p is not None]
+    adjusted = iter(holm(np.array(raw, dtype=np.float64)))
+    found = []
+    for table in tables:
+        pairs = []
+        for d in table.pairs:
+            p_holm = None if d.p is None else float(next(adjusted))
+            pairs.append(replace(d, p_holm=p_holm))
+
+        found.append(replace(table, pairs=tuple(pairs), tests=len(raw)))
+
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Power: how many items it would take for a significant difference between two methods.
+#
+# The test is the one above: paired sign flips over items, corrected by Holm over all pairs of the
+# table. At its strictest step it tests at α / pairs, which is what is asked for here; its power for
+# many items is that of the paired t-test, and no number of items below that at which 2^(1-n)
+# reaches the level is ever named.
+# --------------------------------------------------------------------------------------------------
+
 
 MOST_ITEMS = 1_000_000
+
+
 MOST_REPEATS = 10
 """More repeats than this are never proposed: more items are cheaper."""
+
 
 CONFIDENCE = 0.8
 """Of the range of items: a pilot only bounds the size of a difference."""
