@@ -95,7 +95,7 @@ def against_scipy() -> None:
     x = rng.normal(size=400)
     y = x + rng.normal(size=400)
     start = time.perf_counter()
-    groups = resampling.item_groups(400, rng)
+    groups = resampling.item_groups(np.arange(400), rng)
     of = resampling.spearman_of_counts(x, y, groups.of_item, groups.number)
     groups.interval(correlation.spearman(x, y), of, "fisher")
     ours = time.perf_counter() - start

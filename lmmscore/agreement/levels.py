@@ -258,7 +258,7 @@ def item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     paired = subject.paired
     judge, people = paired.judge, paired.people
     constant = correlation.reason_undefined(judge, people)
-    groups = item_groups(paired.items, subject.rng)
+    groups = item_groups(paired.item, subject.rng)
     for statistic in statistics(ITEM):
         why = _why_undefined(statistic, constant, len(judge), subject.scale_problem)
         value = float("nan") if why or statistic.of is None else statistic.of(judge, people)
@@ -350,12 +350,11 @@ def within_item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             (inside.people_constant & ~inside.judge_constant).sum()
         ),
     }
-    groups = item_groups(paired.items, subject.rng)
     for statistic in chosen:
         values = _row_values(statistic, judge, people)
         left = constant if statistic.correlation else lone
         extra = statistic.extra_rows(judge, people)
-        yield _averaged(subject, statistic, values, groups, left, extra)
+        yield _averaged(subject, statistic, values, left, extra)
 
 
 def _row_values(statistic: Statistic, judge: Floats, people: Floats) -> Floats:
@@ -376,30 +375,27 @@ def _averaged(
     subject: AgreementSubject,
     statistic: Statistic,
     values: Floats,
-    groups: ItemGroups,
     left: Mapping[str, int],
     extra: Mapping[str, Any],
 ) -> AgreementRow:
     """Return the mean over items where a statistic is defined, saying how many are not and why."""
-    defined = ~np.isnan(values)
+    items = np.flatnonzero(~np.isnan(values))
+    defined = values[items]
     left = {reason: count for reason, count in left.items() if count}
-    value = float(values[defined].mean()) if defined.any() else float("nan")
+    value = float(defined.mean()) if len(defined) else float("nan")
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
-    items = int(defined.sum())
-
-    def replicates() -> Floats:
-        return groups.replicates(mean_of(values, groups.of_item, groups.number))
-
+    groups = item_groups(items, subject.rng)
+    mean = mean_of(defined, groups.of_item[items], groups.number)
     return subject.row(
         WITHIN_ITEM,
         statistic,
         value,
-        n=items,
+        n=len(items),
         of="items",
         averaging="mean",
         left_out=left,
         why=f"it is defined in no item: {told}",
-        interval=interval_over(items, value, replicates, statistic.transform),
+        interval=groups.interval(value, mean, statistic.transform),
         extra=extra,
     )
 
@@ -432,7 +428,7 @@ def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     stands for other edits in each task. Its averages are over every method of every task.
     """
     paired = subject.paired
-    groups = item_groups(paired.items, subject.rng)
+    groups = item_groups(paired.item, subject.rng)
     cells = _method_cells(subject)
     for statistic in statistics(WITHIN_METHOD):
         values = np.full(len(cells), np.nan)
@@ -448,7 +444,10 @@ def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
                 own = table[place][np.unique(groups.of_item[cell.item])]
                 yield _method_row(subject, statistic, cell, values[place], own, why)
 
-        yield from _method_averages(subject, statistic, values, table)
+        used = [cell.item for cell, value in zip(cells, values, strict=True) if not np.isnan(value)]
+        items = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *used]))
+        table = table[:, np.unique(groups.of_item[items])]
+        yield from _method_averages(subject, statistic, values, table, len(items))
 
 
 def _method_cells(subject: AgreementSubject) -> list[MethodCell]:
@@ -457,7 +456,7 @@ def _method_cells(subject: AgreementSubject) -> list[MethodCell]:
     split = subject.task is None and len(paired.tasks) > 1
     task = paired.edits["task"].to_numpy() if split else np.full(len(paired.edits), "")
     found = []
-    for one in paired.tasks if split else [""]:
+    for one in sorted(set(task)):
         for code, method in enumerate(paired.methods):
             chosen = (task == one) & (paired.method == code)
             if chosen.any():
@@ -494,9 +493,13 @@ def _method_row(
 
 
 def _method_averages(
-    subject: AgreementSubject, statistic: Statistic, values: Floats, table: Floats
+    subject: AgreementSubject, statistic: Statistic, values: Floats, table: Floats, items: int
 ) -> Iterator[AgreementRow]:
-    """Yield the averages over methods, with intervals that leave items out of all at once."""
+    """Yield the averages over methods, with intervals that leave items out of all at once.
+
+    `table` has the same values without one group of items after another, a column per group that
+    has any of the `items` behind them.
+    """
     defined = ~np.isnan(values)
     undefined = int((~defined).sum())
     left = {"methods for which it is undefined": undefined} if undefined else {}
@@ -517,7 +520,7 @@ def _method_averages(
             averaging=averaging,
             left_out=left,
             why=why,
-            interval=interval_over(subject.paired.items, value, without, statistic.transform),
+            interval=interval_over(items, value, without, statistic.transform),
         )
 
 
@@ -682,7 +685,7 @@ def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator)
         "df_williams": williams.df if williams else None,
         "edits_independent": items == n,
     }
-    return entry | _swap_limits([edits], items, entry["value"], rng)
+    return entry | _swap_limits([edits], entry["value"], rng)
 
 
 def _swap_test(
@@ -716,11 +719,9 @@ def _swap_test(
     }
 
 
-def _swap_limits(
-    parts: Sequence[SharedEdits], items: int, value: float, rng: np.random.Generator
-) -> Entry:
+def _swap_limits(parts: Sequence[SharedEdits], value: float, rng: np.random.Generator) -> Entry:
     """Return the interval of that difference, leaving items out of all parts at once."""
-    groups = item_groups(items, rng)
+    groups = item_groups(np.concatenate([one.item for one in parts]), rng)
     ranks = GroupRanks(
         [one.people for one in parts],
         [[one.first for one in parts], [one.second for one in parts]],
@@ -756,7 +757,7 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
     a, b = values[0][defined], values[1][defined]
     value = float((a - b).mean())
     gap = flip_difference(a - b)
-    each = ItemGroups(np.arange(len(a)), len(a))
+    each = ItemGroups(np.arange(len(a)), len(a), len(a))
     mean = mean_of(a - b, each.of_item, each.number)
     return entry | {
         "value": value,
@@ -785,7 +786,7 @@ def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Ge
         return entry | {"value": None, "why": "it is defined for no method with both judges"}
 
     entry |= _swap_test(parts, first.items, draws, rng)
-    return entry | _swap_limits(parts, first.items, entry["value"], rng)
+    return entry | _swap_limits(parts, entry["value"], rng)
 
 
 def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:

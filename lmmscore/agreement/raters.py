@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,6 @@ from lmmscore.stats import (
     FEW_RATED,
     FEWEST_FOR_AN_INTERVAL,
     SAME,
-    Bools,
     CountStatistic,
     Floats,
     GroupRanks,
@@ -49,6 +49,7 @@ from lmmscore.stats import (
     benjamini_yekutieli,
     correlation,
     fisher_z,
+    interval_over,
     item_groups,
     jackknife_error,
     mean_known,
@@ -72,38 +73,55 @@ FALSE_DISCOVERY_RATE = 0.05
 def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> list[AgreementRow]:
     """Return the rows about people: how reliable they are, and their mean ratings."""
     ratings = rated.ratings
-    groups = item_groups(rated.items, rng)
-    # Groups of items take the place of items: what is left out together is summed together.
-    grouped = Ratings(ratings.value, ratings.edit, groups.of_item[ratings.item], ratings.rater)
     lone = _why_unreliable(ratings)
-    coefficients: dict[str, CountStatistic] = {
-        "alpha_interval": correlation.alpha(grouped, groups.number),
-        "icc1": correlation.icc(grouped, groups.number, averaged=False),
-        "icc1k": correlation.icc(grouped, groups.number, averaged=True),
-    }
-    rows = []
-    for name, of in coefficients.items():
-        value = float("nan") if lone else groups.whole(of)
-        rows.append(
-            AgreementRow(
-                "",
-                factor,
-                ITEM,
-                name,
-                value,
-                ratings.edits,
-                "edits",
-                averaging="pooled",
-                interval=groups.interval(value, of, "fisher"),
-                why=lone or "all ratings are the same",
-                extra={"ratings": len(ratings.value), "raters": ratings.raters},
-            )
-        )
+    # α is over edits with two ratings or more; one-way ICC learns from lone ratings too.
+    shared = ratings.chosen(np.bincount(ratings.edit)[ratings.edit] > 1)
+    rows = [
+        _reliability_row(factor, "alpha_interval", shared, correlation.alpha, rng, lone),
+        _reliability_row(
+            factor, "icc1", ratings, partial(correlation.icc, averaged=False), rng, lone
+        ),
+        _reliability_row(
+            factor, "icc1k", ratings, partial(correlation.icc, averaged=True), rng, lone
+        ),
+    ]
 
     beside = correlation.beside_others(ratings, None)
     own = correlation.rater_spearmans(beside, judge=False)
-    rows.append(_rater_row("", factor, beside, own, rated.items, rng, judge=False))
-    return [*rows, *_human_means(factor, rated, groups)]
+    rows.append(_rater_row("", factor, beside, own, rng, judge=False))
+    return [*rows, *_human_means(factor, ratings, rng)]
+
+
+def _reliability_row(
+    factor: str,
+    name: str,
+    ratings: Ratings,
+    coefficient: Callable[[Ratings, int], CountStatistic],
+    rng: np.random.Generator,
+    lone: str,
+) -> AgreementRow:
+    """Return a coefficient of reliability over ratings; `lone` says why there is none."""
+    value, interval = float("nan"), None
+    if not lone:
+        groups = item_groups(ratings.item, rng)
+        # Groups of items take the place of items: what is left out together is summed together.
+        of = coefficient(replace(ratings, item=groups.of_item[ratings.item]), groups.number)
+        value = groups.whole(of)
+        interval = groups.interval(value, of, "fisher")
+
+    return AgreementRow(
+        "",
+        factor,
+        ITEM,
+        name,
+        value,
+        ratings.edits,
+        "edits",
+        averaging="pooled",
+        interval=interval,
+        why=lone or "all ratings are the same",
+        extra={"ratings": len(ratings.value), "raters": ratings.raters},
+    )
 
 
 def _why_unreliable(ratings: Ratings) -> str:
@@ -115,9 +133,9 @@ def _why_unreliable(ratings: Ratings) -> str:
     return "" if ratings.edits > 1 else "one edit was rated"
 
 
-def _human_means(factor: str, rated: RatedEdits, groups: ItemGroups) -> list[AgreementRow]:
+def _human_means(factor: str, ratings: Ratings, rng: np.random.Generator) -> list[AgreementRow]:
     """Return the mean rating in both ways of averaging: over ratings, and over edits."""
-    ratings = rated.ratings
+    groups = item_groups(ratings.item, rng)
     by_edit = np.bincount(ratings.edit, weights=ratings.value) / np.bincount(ratings.edit)
     _, first = np.unique(ratings.edit, return_index=True)
     found = []
@@ -149,7 +167,6 @@ def _rater_row(
     factor: str,
     beside: list[Beside],
     each: Floats,
-    items: int,
     rng: np.random.Generator,
     *,
     judge: bool,
@@ -167,11 +184,12 @@ def _rater_row(
     left = {reason: count for reason, count in left.items() if count}
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
 
-    groups = item_groups(items, rng)
-    ranks = correlation.rater_ranks(beside, groups, judge=judge)
-
-    def of(counted: Floats) -> Floats:
-        return mean_known(ranks.of(counted)[-1])
+    interval = None
+    if defined.any():
+        usable = [one for one, fits in zip(beside, defined, strict=True) if fits]
+        groups = item_groups(correlation.items_of(usable), rng)
+        ranks = correlation.rater_ranks(usable, groups, judge=judge)
+        interval = groups.interval(value, lambda counts: mean_known(ranks.of(counts)[-1]), "fisher")
 
     return AgreementRow(
         judge_name,
@@ -182,7 +200,7 @@ def _rater_row(
         int(defined.sum()),
         "raters",
         averaging="mean",
-        interval=groups.interval(value, of, "fisher"),
+        interval=interval,
         left_out=left,
         why=f"it is defined for no rater: {told or 'nobody rated'}",
     )
@@ -199,9 +217,7 @@ def ceiling(
     beside = correlation.beside_others(rated.ratings, by_edit)
     own = correlation.rater_spearmans(beside, judge=False)
     as_rater = correlation.rater_spearmans(beside, judge=True)
-    row = _rater_row(
-        headline.judge, headline.factor, beside, as_rater, rated.items, rng, judge=True
-    )
+    row = _rater_row(headline.judge, headline.factor, beside, as_rater, rng, judge=True)
     both = ~np.isnan(own) & ~np.isnan(as_rater)
     verdict = Verdict(
         headline.judge,
@@ -212,29 +228,31 @@ def ceiling(
         difference=None,
         raters=int(both.sum()) if both.sum() > 1 else 0,
     )
-    return row, _with_difference(verdict, headline, beside, both, rng)
+    usable = [one for one, fits in zip(beside, both, strict=True) if fits]
+    return row, _with_difference(verdict, headline, usable, rng)
 
 
 def _with_difference(
     verdict: Verdict,
     headline: AgreementRow,
-    beside: list[Beside],
-    both: Bools,
+    usable: list[Beside],
     rng: np.random.Generator,
 ) -> Verdict:
-    """Return the verdict with how far the judge is from the raters, or why that is not known."""
+    """Return the verdict with how far the judge is from the raters, or why that is not known.
+
+    `usable` are the raters for whom both correlations are defined.
+    """
     if not verdict.raters:
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
         return replace(verdict, why=why)
 
-    seen = np.unique(np.concatenate([one.item for one in beside]))
-    if len(seen) < FEWEST_FOR_A_VERDICT:
-        verb = "is" if len(seen) == 1 else "are"
-        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {len(seen)}"
+    groups = item_groups(correlation.items_of(usable), rng)
+    items = groups.items
+    if items < FEWEST_FOR_A_VERDICT:
+        verb = "is" if items == 1 else "are"
+        why = f"a verdict takes at least {FEWEST_FOR_A_VERDICT} items, and there {verb} {items}"
         return replace(verdict, words=TOO_FEW, why=why)
 
-    groups = item_groups(int(seen.max()) + 1, rng)
-    usable = [one for one, fits in zip(beside, both, strict=True) if fits]
     ranks = correlation.rater_ranks(usable, groups, judge=True)
 
     def difference(counted: Floats) -> Floats:
@@ -247,24 +265,30 @@ def _with_difference(
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
     surely_below = gap is not None and gap.high is not None and gap.high < 0
-    below_each = surely_below and _below_each(ranks, verdict.raters, groups)
+    below_each = surely_below and _below_each(usable, ranks, groups)
     words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
     return replace(verdict, words=words, difference=gap)
 
 
-def _below_each(ranks: GroupRanks, raters: int, groups: ItemGroups) -> bool:
+def _below_each(usable: list[Beside], ranks: GroupRanks, groups: ItemGroups) -> bool:
     """Tell whether the judge is significantly below every single rater.
 
     Each difference is tested at the full level: a claim about all of them needs no correction
     (docs/decisions/0172).
     """
-    for place in range(raters):
 
-        def difference(counted: Floats, place: int = place) -> Floats:
-            rater, judge = ranks.of(counted)
-            return np.asarray(judge[place] - rater[place])
+    def differences(counted: Floats) -> Floats:
+        rater, judge = ranks.of(counted)
+        return np.asarray(judge - rater)
 
-        gap = groups.interval(groups.whole(difference), difference, "none")
+    whole = differences(np.ones((1, groups.number)))[:, 0]
+    without = groups.replicates(differences)
+    for value, replicates, one in zip(whole, without, usable, strict=True):
+        # Leaving out a group of which this rater has no item leaves nothing out.
+        own = replicates[np.unique(groups.of_item[one.item])]
+        gap = interval_over(
+            len(np.unique(one.item)), float(value), partial(np.asarray, own), "none"
+        )
         if gap is None or gap.high is None or gap.high >= 0:
             return False
 
@@ -312,7 +336,7 @@ def two_way_interval(
     if raters < 3:
         return Interval(value, why=f"{raters} raters are too few to speak of others")
 
-    groups = item_groups(paired.items, rng)
+    groups = item_groups(paired.item, rng)
     of = spearman_of_counts(paired.judge, paired.people, groups.of_item[paired.item], groups.number)
     by_item = fisher_z(groups.replicates(of))
     by_rater = []

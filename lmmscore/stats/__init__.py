@@ -211,13 +211,10 @@ class ItemGroups:
     """The groups in which the jackknife leaves items out."""
 
     of_item: Ints
-    """The group of each item."""
+    """The group of each item; −1 for one that takes no part."""
     number: int
-
-    @property
-    def items(self) -> int:
-        """How many items there are."""
-        return len(self.of_item)
+    items: int
+    """How many items take part."""
 
     def whole(self, statistic: CountStatistic) -> float:
         """Return the statistic of all items."""
@@ -238,11 +235,22 @@ class ItemGroups:
         return interval_over(self.items, value, lambda: self.replicates(statistic), transform)
 
 
-def item_groups(items: int, rng: np.random.Generator) -> ItemGroups:
-    """Return a group for each item or, where items are many, random groups of equal size."""
-    if items <= MOST_GROUPS:
-        return ItemGroups(np.arange(items), items)
-    return ItemGroups(rng.permutation(np.arange(items) % MOST_GROUPS), MOST_GROUPS)
+def item_groups(items: Ints, rng: np.random.Generator) -> ItemGroups:
+    """Return a group for each of these items or, where they are many, random groups of equal size.
+
+    `items` are the codes of what a statistic rests on, in any order and as often as they occur.
+    """
+    # An item that leaves nothing out when it is left out must not count: it would add a degree of
+    # freedom, and so make the interval narrower than the items with a value warrant.
+    used = np.unique(items)
+    number = min(len(used), MOST_GROUPS)
+    groups = np.arange(len(used))
+    if len(used) > MOST_GROUPS:
+        groups = rng.permutation(groups % MOST_GROUPS)
+
+    of_item = np.full(int(used.max(initial=-1)) + 1, -1)
+    of_item[used] = groups
+    return ItemGroups(of_item, number, len(used))
 
 
 def too_few(items: int) -> str:

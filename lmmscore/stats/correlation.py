@@ -589,12 +589,16 @@ def _constant(values: Floats) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """One factor's ratings. Codes run from 0 without gaps."""
+    """One factor's ratings. Codes run from 0, without gaps unless some ratings were chosen."""
 
     value: Floats
     edit: Ints
     item: Ints
     rater: Ints
+
+    def chosen(self, kept: Bools) -> Ratings:
+        """Return some of the ratings, by their places; edits, items and raters keep their codes."""
+        return Ratings(self.value[kept], self.edit[kept], self.item[kept], self.rater[kept])
 
     @property
     def edits(self) -> int:
@@ -684,6 +688,11 @@ def beside_others(ratings: Ratings, judge_by_edit: Floats | None) -> list[Beside
         found.append(Beside(int(rater), ratings.value[mine], rest, judge[mine], ratings.item[mine]))
 
     return found
+
+
+def items_of(beside: list[Beside]) -> Ints:
+    """Return the items of some raters' edits, each as often as it occurs."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *(one.item for one in beside)])
 
 
 def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:

@@ -495,3 +495,53 @@ def test_a_panel_is_compared_with_its_judges_and_not_with_its_parts() -> None:
     assert lines["panel without a"]["item cluster"] is None
     inside = [one for one in found.comparisons if one["level"] == "within-method"]
     assert all(one["low"] < one["value"] < one["high"] for one in inside)
+
+
+def test_items_that_say_nothing_make_no_interval_narrower() -> None:
+    """An item that one person rated one edit of adds nothing to agreement within items or raters."""
+    scores, ratings = crowd(12)
+    more_scores, more = crowd(60, seed=1)
+    alone = (more["rater"] == "r0") & (more["method"] == "m0")
+    added = more[alone].assign(item="x" + more["item"])
+    of_added = more_scores[more_scores["method"] == "m0"].assign(item="x" + more_scores["item"])
+
+    short = agree({"j": scores}, ratings)
+    long = agree({"j": pd.concat([scores, of_added])}, pd.concat([ratings, added]))
+    for level, statistic in (("within-item", "spearman"), ("item", "rater_spearman")):
+        before = short.row("j", "overall", level, statistic)
+        after = long.row("j", "overall", level, statistic)
+        assert before is not None and after is not None
+        assert after.value == pytest.approx(before.value)
+        assert after.limits == pytest.approx(before.limits)
+
+    for statistic in ("alpha_interval", "rater_spearman"):
+        own, same = (one.people_row("overall", statistic) for one in (short, long))
+        assert own is not None and same is not None
+        assert (same.n, same.value) == (own.n, pytest.approx(own.value))
+        assert same.limits == pytest.approx(own.limits)
+
+    gaps = [one.verdict("j", "overall").difference for one in (short, long)]  # type: ignore[union-attr]
+    assert gaps[1].limits == pytest.approx(gaps[0].limits)
+
+
+def test_the_interval_within_items_is_students_over_the_items_with_a_value() -> None:
+    """Items where ρ is undefined lend it no degree of freedom; the jackknife by hand says so."""
+    scores, ratings = crowd(20)
+    # Everyone gave all methods of five items the same: ρ is undefined there.
+    flat = ratings["item"] < "i05"
+    ratings = ratings.assign(score=ratings["score"].where(~flat, 5.0))
+    row = agree({"j": scores}, ratings).row("j", "overall", "within-item", "spearman")
+    assert row is not None and row.n == 15
+
+    wide = ratings.groupby(["item", "method"])["score"].mean()
+    judge = scores.set_index(["item", "method"])["score"]
+    each = [
+        stats.spearmanr(judge[item], wide[item][judge[item].index]).statistic
+        for item in sorted({*ratings["item"]})
+        if item >= "i05"
+    ]
+    without = np.arctanh([np.mean(np.delete(each, k)) for k in range(15)])
+    error = np.sqrt(14 / 15 * ((without - without.mean()) ** 2).sum())
+    reach = stats.t.ppf(0.975, 14) * error
+    centre = np.arctanh(np.mean(each))
+    assert row.limits == pytest.approx(np.tanh([centre - reach, centre + reach]))

@@ -197,7 +197,7 @@ def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
     """Leaving single values out of a mean gives exactly Student's interval."""
     values = np.random.default_rng(0).normal(5, 2, 12)
     of = resampling.mean_of(values, np.arange(12), 12)
-    found = resampling.item_groups(12, np.random.default_rng(0)).interval(
+    found = resampling.item_groups(np.arange(12), np.random.default_rng(0)).interval(
         float(values.mean()), of, "none"
     )
     assert found is not None
@@ -210,7 +210,7 @@ def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
     """The interval of Spearman equals one made by deleting each item and ranking again."""
     judge, people, item = made_up(5, items=14)
     of = resampling.spearman_of_counts(judge, people, item, 14)
-    found = resampling.item_groups(14, np.random.default_rng(0)).interval(
+    found = resampling.item_groups(np.arange(14), np.random.default_rng(0)).interval(
         correlation.spearman(judge, people), of, "fisher"
     )
     assert found is not None
@@ -226,7 +226,7 @@ def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
 
 def test_many_items_leave_in_groups() -> None:
     """Above 200 items there are 200 groups of nearly equal size, and every item is in one."""
-    groups = resampling.item_groups(1_003, np.random.default_rng(0))
+    groups = resampling.item_groups(np.arange(1_003), np.random.default_rng(0))
     sizes = np.bincount(groups.of_item)
     assert groups.number == 200
     assert len(sizes) == 200
