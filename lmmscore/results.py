@@ -258,10 +258,8 @@ def _opened(judge: JudgeScores) -> Run | pd.DataFrame:
 
 
 def _recorded_settings(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """Return the scales that runs have on record, each its own, and the first one's weights."""
-    if not runs:
-        return {}
-
-    scales = {name: run.manifest.scales() for name, run in runs.items()}
-    first = next(iter(runs.values()))
-    return {"scales": scales, "weights": first.manifest.weights}
+    """Return the scales and weights that runs have on record, each its own."""
+    return {
+        "scales": {name: run.manifest.scales() for name, run in runs.items()},
+        "weights": {name: run.manifest.weights for name, run in runs.items()},
+    }

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement import align, raters
-from lmmscore.agreement.align import Limits, Paired, RatedEdits, ScaleMatches, Scales
+from lmmscore.agreement.align import Limits, Paired, RatedEdits, ScaleMatches, Scales, Weights
 from lmmscore.agreement.levels import (
     PANEL,
     PANEL_WITHOUT,
@@ -75,7 +75,7 @@ def agree(
     scales: Mapping[str, Limits | Scales] | None = None,
     scale: Limits | None = None,
     rescale: bool = False,
-    weights: Mapping[str, float] | None = None,
+    weights: Weights | Mapping[str, Weights | None] | None = None,
     panel: Panel | None = None,
     over_raters: bool = False,
     resamples: int = DRAWS,
@@ -92,7 +92,7 @@ def agree(
     not only the overall); `levels` are some of item, within-item, within-method and method.
     `scales` gives the limits of each factor's scale, for all judges or, where theirs differ, by
     judge and factor; `scale` gives those of the ratings, which `rescale` maps onto the judge's.
-    `weights` make people's overall where they gave none.
+    `weights` make people's overall where they gave none: the judges', for all of them or by judge.
     `panel` adds the mean of all judges as one more. `over_raters` makes intervals allow for other
     raters as well as other items. `epsilon` is the advantage people are granted in the alternative
     annotator test. `counting` takes the number of steps and gives a function to call after each,
@@ -105,11 +105,21 @@ def agree(
     every = "all" in wanted
     wanted = [] if every else wanted
 
+    known = align.scales_by_judge(scales or {}, list(judges))
+    shares = align.weights_by_judge(weights, list(judges))
+    if renames:
+        # Scales and weights were recorded under the names that a run's own dialog has.
+        for judge, table in judges.items():
+            known[judge] = align.renamed_settings(known[judge], table, renames)
+            own = align.renamed_settings(shares.pop(judge, {}), table, renames)
+            if own and OVERALL not in own:
+                # A factor that is called the overall now was not made by any weights.
+                shares[judge] = own
+
     sides = align.Sides(judges, ratings)
     sides.match_names(renames, aliases, methods)
-    known = align.scales_by_judge(scales or {}, list(judges))
     matches, mapped = sides.match_scales(known, scale, rescaled=rescale)
-    plain_mean = sides.add_overall(weights)
+    plain_mean = sides.add_overall(shares)
     members = dict(sides.judges)
     if panel is not None:
         sides.judges |= _panel(members, panel, sides.notes)
@@ -122,6 +132,7 @@ def agree(
         levels=tuple(level for level in LEVELS if level in levels),
         headline=_headline_factors(shared, every=every or bool(wanted) or not given, given=given),
         matches=matches,
+        overall_parts=tuple(sides.overall_parts),
         mapped=tuple(mapped),
         resamples=resamples,
         seed=seed,
@@ -220,6 +231,8 @@ class AgreementRules:
     """The factors of the first tables, and of the tests between judges."""
     matches: Mapping[str, ScaleMatches]
     """By judge and factor."""
+    overall_parts: tuple[str, ...]
+    """The factors that people's overall was made of; none where they gave one."""
     mapped: tuple[str, ...]
     """What was done to people's scale, in words."""
     resamples: int
@@ -235,8 +248,11 @@ class AgreementRules:
     def scale_problem(self, judge: str, factor: str) -> str:
         """Return why differences of scores mean nothing on a factor; "" where they do."""
         own = self.matches[judge]
-        # An overall made of people's factors has no scale on record; it is on theirs.
-        return own.get(factor, next(iter(own.values()))).why
+        if factor in own:
+            return own[factor].why
+
+        # An overall made of people's factors has no scale on record: it takes all of theirs.
+        return next((own[part].why for part in self.overall_parts if own[part].why), "")
 
     def as_dict(self, draws: int) -> dict[str, Any]:
         """Return the settings of an agreement, for JSON; `draws` were made, not only asked for."""

@@ -6,10 +6,11 @@ is a note. Nothing is dropped without one of the two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats import Floats, Ints
+from lmmscore.stats import SAME, Floats, Ints
 from lmmscore.stats.correlation import Ratings
 
 EXAMPLES = 3
@@ -28,6 +29,9 @@ Limits = tuple[float, float]
 
 Scales = Mapping[str, Limits]
 """One judge's scales by factor."""
+
+Weights = Mapping[str, float]
+"""What each factor counts for in one judge's overall."""
 
 _SAME_SHARE = 0.7
 """Of two ranges, the share both must cover to be taken for the same scale where none is stated."""
@@ -48,6 +52,8 @@ class Sides:
         self.ratings = ratings
         self.rescaled: dict[str, pd.DataFrame] = {}
         """By judge: the ratings on its scale, where judges with different scales need their own."""
+        self.overall_parts: list[str] = []
+        """The factors that people's overall was made of; none where they gave one."""
         self.notes: list[str] = []
         """What was assumed or left out, in the order it was found."""
 
@@ -119,34 +125,35 @@ class Sides:
         """Return the ratings that a judge is compared with; people's own for any other name."""
         return self.rescaled.get(judge, self.ratings)
 
-    def add_overall(self, weights: Mapping[str, float] | None) -> bool:
+    def add_overall(self, weights: Weights | Mapping[str, Weights | None] | None) -> bool:
         """Give people an overall where only the judges have one; True for a plain mean.
 
-        It is weighted as the judge's, or the mean of the factors where no weights are known: a
-        number nobody gave, which no headline should be about. A rating that lacks a factor gets
-        none.
+        It is weighted as the judges', whose weights are given for all of them or by judge. Where
+        they are unknown, or differ, it is the mean of the factors: a number nobody gave, which no
+        headline should be about. A rating that lacks a factor gets none.
         """
-        wanted = self._overall_parts(weights)
+        known = weights_by_judge(weights, list(self.judges))
+        with_overall = [name for name, table in self.judges.items() if _has_overall(table)]
+        by_judge = {name: known[name] for name in with_overall if name in known}
+        shares = _common_weights(by_judge)
+        wanted = self._parts_of_overall(shares)
         if not wanted:
             return False
 
-        overall, lacking = overall_ratings(self.ratings, wanted, weights)
-        how = f"their {wanted[0]}"
-        if weights:
-            how = "weighted as the judge's"
-        elif len(wanted) > 1:
-            how = f"the mean of their {len(wanted)} factors"
-
+        overall, lacking = overall_ratings(self.ratings, wanted, shares)
         left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
+        everyone = len(by_judge) == len(with_overall)
+        how = _how_derived(wanted, shares, by_judge, everyone=everyone)
         self.notes.append(f"people gave no overall; it is {how}{left}")
+        self.overall_parts = wanted
         self.ratings = pd.concat([self.ratings, overall], ignore_index=True)
         for judge, ratings in self.rescaled.items():
-            overall, _ = overall_ratings(ratings, wanted, weights)
+            overall, _ = overall_ratings(ratings, wanted, shares)
             self.rescaled[judge] = pd.concat([ratings, overall], ignore_index=True)
 
-        return weights is None and len(wanted) > 1
+        return shares is None and len(wanted) > 1
 
-    def _overall_parts(self, weights: Mapping[str, float] | None) -> list[str]:
+    def _parts_of_overall(self, weights: Weights | None) -> list[str]:
         """Return the factors to make people's overall of; none where it is given or cannot be."""
         rated = [str(name) for name in self.ratings["factor"].unique()]
         scored: set[str] = set()
@@ -209,6 +216,92 @@ class Sides:
         derived = {name: derived_overall(table) for name, table in self.judges.items()}
         self.notes += [f"{name}: {how}" for name, how in derived.items() if how]
         return any(derived.values())
+
+
+def weights_by_judge(
+    weights: Weights | Mapping[str, Weights | None] | None, judges: Sequence[str]
+) -> dict[str, Weights]:
+    """Return the weights of each judge that has any, without factors that weigh nothing."""
+    given = weights or {}
+    own = {name: one for name, one in given.items() if isinstance(one, Mapping)}
+    shared = {name: one for name, one in given.items() if isinstance(one, int | float)}
+    _refuse_unknown("weights", own, judges)
+    found: dict[str, Weights] = {}
+    for judge in judges:
+        used = {factor: share for factor, share in own.get(judge, shared).items() if share > 0}
+        if used:
+            found[judge] = used
+
+    return found
+
+
+def _has_overall(scores: pd.DataFrame) -> bool:
+    return bool((scores["factor"] == OVERALL).any())
+
+
+def _common_weights(by_judge: Mapping[str, Weights]) -> Weights | None:
+    """Return the weights that all these judges have; None where they differ, or there are none.
+
+    Never the first judge's alone: who is named first must not change a figure.
+    """
+    every = list(by_judge.values())
+    if not every or any(not _same_weights(every[0], other) for other in every):
+        return None
+    return every[0]
+
+
+def _how_derived(
+    parts: Sequence[str],
+    shares: Weights | None,
+    by_judge: Mapping[str, Weights],
+    *,
+    everyone: bool,
+) -> str:
+    """Return in words how people's overall was made; `everyone` has known weights, or not all."""
+    named = ", ".join(by_judge)
+    if shares is not None:
+        return "weighted as the judge's" if everyone else f"weighted as that of {named}"
+
+    how = f"their {parts[0]}"
+    if len(parts) > 1:
+        how = f"the mean of their {len(parts)} factors"
+
+    if by_judge:
+        how += f", because {named} weigh factors differently: for the weights of one, compare it "
+        how += "alone"
+
+    return how
+
+
+def _same_weights(first: Weights, second: Weights) -> bool:
+    """Tell whether two judges weigh factors alike, whatever their weights add up to."""
+    if first.keys() != second.keys():
+        return False
+    ratio = sum(second.values()) / sum(first.values())
+    return all(abs(first[factor] * ratio - second[factor]) <= SAME for factor in first)
+
+
+def _refuse_unknown(what: str, given: Collection[str], judges: Sequence[str]) -> None:
+    for name in given:
+        if name not in judges:
+            known = f"{nearest(name, judges)}; there are: {', '.join(judges)}"
+            raise LmmscoreError(f"{what}: no judge is called {name!r}{known}")
+
+
+Setting = TypeVar("Setting")
+
+
+def renamed_settings(
+    settings: Mapping[str, Setting], scores: pd.DataFrame, renames: Mapping[str, str]
+) -> dict[str, Setting]:
+    """Return what is known of a judge's factors under their new names.
+
+    Only what its own scores are renamed by counts: a rename may be of people's factors. What is
+    called the overall now takes the place of the one there was.
+    """
+    own = {old: new for old, new in renames.items() if old in set(scores["factor"])}
+    kept = {name: one for name, one in settings.items() if not replaced(name, own)}
+    return {own.get(name, name): one for name, one in kept.items()}
 
 
 def rename_factors(
@@ -454,7 +547,7 @@ def overall_ratings(
     whole = wide[factors].dropna()
     scores = (whole * shares).sum(axis=1) / shares.sum()
     made = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
-    return made[ratings.columns], len(wide) - len(whole)
+    return made.reindex(columns=ratings.columns), len(wide) - len(whole)
 
 
 def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> None:
@@ -521,17 +614,9 @@ def scales_by_judge(
     scales: Mapping[str, Limits | Scales], judges: Sequence[str]
 ) -> dict[str, Scales]:
     """Return each judge's scales; limits given by factor alone hold for every judge."""
-    shared: dict[str, Limits] = {}
-    own: dict[str, Scales] = {}
-    for name, given in scales.items():
-        if not isinstance(given, Mapping):
-            shared[name] = given
-        elif name in judges:
-            own[name] = given
-        else:
-            known = f"{nearest(name, judges)}; there are: {', '.join(judges)}"
-            raise LmmscoreError(f"scales: no judge is called {name!r}{known}")
-
+    shared = {name: given for name, given in scales.items() if not isinstance(given, Mapping)}
+    own = {name: given for name, given in scales.items() if isinstance(given, Mapping)}
+    _refuse_unknown("scales", own, judges)
     return {judge: {**shared, **own.get(judge, {})} for judge in judges}
 
 

@@ -340,7 +340,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         over_raters=options["over_raters"],
         scales={judge.name: judge.manifest.scales() for judge in judges},
         scale=options["scale"] or ratings.scale,
-        weights=judges[0].manifest.weights,
+        weights={judge.name: judge.manifest.weights for judge in judges},
         resamples=options["resamples"],
         seed=options["seed"],
         epsilon=options["epsilon"],

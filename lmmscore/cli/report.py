@@ -151,7 +151,7 @@ def _agreement(runs: list[RunData], options: dict[str, Any]) -> Agreement:
         renames=options["renames"],
         scales={run.name: run.scales for run in runs},
         scale=options["scale"] or ratings.scale,
-        weights=runs[0].weights,
+        weights={run.name: run.weights for run in runs},
         resamples=options["resamples"],
     )
     return found.with_notes(ratings.notes)

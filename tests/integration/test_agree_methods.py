@@ -545,3 +545,17 @@ def test_the_interval_within_items_is_students_over_the_items_with_a_value() -> 
     reach = stats.t.ppf(0.975, 14) * error
     centre = np.arctanh(np.mean(each))
     assert row.limits == pytest.approx(np.tanh([centre - reach, centre + reach]))
+
+
+def test_an_overall_made_of_a_factor_on_another_scale_has_no_mae() -> None:
+    """People rated both factors on 1 to 10, the judge one of them on 0 to 1."""
+    scores, ratings = crowd(factor="a")
+    fine = scores.assign(factor="b", score=scores["score"] / 10)
+    overall = scores.assign(factor="overall", score=(scores["score"] + fine["score"]) / 2)
+    judge = pd.concat([scores, fine, overall])
+    people = pd.concat([ratings, ratings.assign(factor="b")])
+    scales = {"a": (1.0, 10.0), "b": (0.0, 1.0), "overall": (0.5, 5.5)}
+    for order in (people, people.iloc[::-1]):
+        found = agree({"j": judge}, order, scales=scales, scale=(1, 10))
+        values = [found.row("j", factor, "item", "mae") for factor in ("a", "b", "overall")]
+        assert [row is not None and row.value is not None for row in values] == [True, False, False]

@@ -149,6 +149,85 @@ def _is_overall_mae(row: Mapping[str, Any]) -> bool:
     return (row["factor"], row["level"], row["statistic"]) == ("overall", "item", "mae")
 
 
+@pytest.fixture(scope="module")
+def other_weights(run: RunResult) -> Path:
+    """The same run again, as if its dialog had weighed the first factor alone."""
+    folder = run.path.with_name("lopsided")
+    shutil.copytree(run.path, folder)
+    record = folder / "run.yaml"
+    found = yaml.safe_load(record.read_text(encoding="utf-8"))
+    for place, factor in enumerate(found["factors"]):
+        factor["weight"] = 0.0 if place else 1.0
+
+    record.write_text(yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
+    return folder
+
+
+def test_peoples_overall_is_not_weighted_as_whichever_judge_is_named_first(
+    run: RunResult, other_weights: Path, tmp_path: Path
+) -> None:
+    """Where judges weigh factors differently, people's overall is a plain mean, and a note says so."""
+    factors = [factor.key for factor in run.manifest.factors]
+    people = pd.DataFrame(
+        [
+            {"item": item, "method": method, "rater": f"r{rater}"}
+            | {key: 1 + (3 * a + 5 * b + 2 * rater + c * a) % 10 for c, key in enumerate(factors)}
+            for a, item in enumerate(("boat", "car"))
+            for b, method in enumerate(run.manifest.methods)
+            for rater in range(2)
+        ]
+    )
+    human = tmp_path / "human.csv"
+    people.to_csv(human, index=False)
+    plain = people[factors].mean(axis=1).mean()
+
+    folders = [str(run.path), str(other_weights)]
+    for order in (folders, folders[::-1]):
+        found = lmmscore.agree(order, human, resamples=100)
+        typed = json.loads(lmm("agree", *order, "--human", human, "--json").stdout)
+        rows = [row for row in typed["people"] if row["statistic"] == "mean_over_ratings"]
+        own = found.people_row("overall", "mean_over_ratings")
+        assert own is not None and own.value == pytest.approx(plain)
+        assert [row["value"] for row in rows if row["factor"] == "overall"] == [
+            pytest.approx(plain)
+        ]
+        assert any("weigh factors differently" in note for note in found.notes)
+        assert any("weigh factors differently" in note for note in typed["notes"])
+        # A number that nobody gave is in no headline.
+        assert found.headline_factors[0] != "overall"
+
+    page = tmp_path / "page.html"
+    lmm("report", *folders, "--human", str(human), "--resamples", "100", "--out", str(page))
+    assert "weigh factors differently" in page.read_text(encoding="utf-8")
+
+    alone = lmmscore.agree(str(other_weights), human, resamples=100)
+    own = alone.people_row("overall", "mean_over_ratings")
+    assert own is not None and own.value == pytest.approx(people[factors[0]].mean())
+    assert "people gave no overall; it is weighted as the judge's" in alone.notes
+
+
+def test_a_renamed_factor_keeps_the_scale_and_weight_on_record(
+    run: RunResult, ratings: Path
+) -> None:
+    """`--rename` of a judge's factor to people's name for it loses neither."""
+    first = run.manifest.factors[0].key
+    human = lmmscore.read_ratings(ratings)
+    theirs = human.assign(factor=human["factor"].replace({first: "faithful"}))
+
+    scale = run.manifest.scales()[first]
+    plain = lmmscore.agree(run, human, scale=scale, resamples=100)
+    renamed = lmmscore.agree(run, theirs, scale=scale, renames={first: "faithful"}, resamples=100)
+    mae = plain.row(run.path.name, first, "item", "mae")
+    same = renamed.row(run.path.name, "faithful", "item", "mae")
+    assert mae is not None and same is not None
+    assert mae.value is not None and same.value == mae.value
+    assert renamed.settings["taken_as_one_scale"] == plain.settings["taken_as_one_scale"]
+
+    overall, again = (one.people_row("overall", "mean_over_ratings") for one in (plain, renamed))
+    assert overall is not None and again is not None
+    assert again.value == pytest.approx(overall.value)
+
+
 def test_a_run_compared_with_its_own_scores_is_noticed(run: RunResult, ratings: Path) -> None:
     """`--human RUN/scores.csv` would look like perfect agreement: a note says what it is."""
     own = run.path / "scores.csv"
