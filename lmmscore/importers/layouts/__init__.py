@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -295,7 +294,7 @@ class PictureLayout:
 
 
 LAYOUTS: Registry[PictureLayout] = Registry("layout", __name__)
-"""Each module of this package registers the layout that is named like it."""
+"""Each module of this package registers one layout, or several that have much in common."""
 
 
 def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
@@ -309,19 +308,20 @@ def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
 
 
 def layout_names() -> list[str]:
-    """Return the names of all layouts without importing any of them."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """Return the names of all layouts."""
+    return LAYOUTS.names()
 
 
 def all_layouts() -> dict[str, PictureLayout]:
     """Return every layout by name."""
-    return {name: LAYOUTS.get(name) for name in LAYOUTS.names()}
+    return {name: LAYOUTS.get(name) for name in layout_names()}
 
 
 def choose(
     tree: FolderTree, choices: Choices, name: str | None = None
 ) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
+    layouts = all_layouts()
     if name is not None:
         named = LAYOUTS.get(name)
         guess = named.look(tree, choices)
@@ -329,7 +329,6 @@ def choose(
             raise tree.misfit(named.looks_like)
         return named, guess
 
-    layouts = all_layouts()
     guesses: list[tuple[Guess, PictureLayout]] = []
     for each in layouts.values():
         guess = each.look(tree, choices)
@@ -479,11 +478,19 @@ def json_in(path: Path) -> Any:
         raise FileProblem(f"{path}: not JSON ({error})") from error
 
 
+def json_if_valid(path: Path) -> Any:
+    """Return what a JSON file holds, or None: any file may lie in a folder of pictures."""
+    try:
+        return json_in(path)
+    except FileProblem:
+        return None
+
+
 Listing = TypeVar("Listing", bound=Sized)
 
 
 def largest_listing(
-    tree: FolderTree, choices: Choices, entries_of: Callable[[Any], Listing | None]
+    tree: FolderTree, choices: Choices, entries_of: Callable[[Any], Listing]
 ) -> tuple[Path, Listing] | None:
     """Return the JSON file with the most entries of a layout's form; the one given, if any is.
 
@@ -495,12 +502,7 @@ def largest_listing(
 
     best: tuple[Path, Listing] | None = None
     for path in paths:
-        try:
-            entries = entries_of(json_in(path))
-        except FileProblem:
-            # Any JSON file may lie in the folder; only one of this form is of interest.
-            continue
-
+        entries = entries_of(json_if_valid(path))
         if entries and (best is None or len(entries) > len(best[1])):
             best = (path, entries)
 
