@@ -104,6 +104,45 @@ def yaml_text(data: Mapping[str, Any]) -> str:
     return str(yaml.dump(dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True))
 
 
+def yaml_blocks(data: Mapping[str, Any]) -> str:
+    """Return plain Python as YAML for people to read: texts in blocks, exactly as they are."""
+    return yaml.dump(
+        dict(data), Dumper=_BlockDumper, sort_keys=False, allow_unicode=True, width=10**6
+    )
+
+
+class _BlockDumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, and everything out: no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Say that nothing is to be abbreviated."""
+        return True
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        """Allow a block for text with blanks at the ends of lines, which YAML keeps as they are."""
+        analysis = super().analyze_scalar(scalar)
+        if analysis.multiline and not _UNWRITABLE.search(scalar):
+            analysis.allow_block = True
+
+        return analysis
+
+
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\\A\\s*\\t")
+"""What YAML cannot hold in a block without changing it; a tab at the very start is one."""
+
+
+def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Write text of several lines as a block, which reads as it is."""
+    style = "|" if "\n" in text else None
+    if _UNWRITABLE.search(text):
+        style = '"'
+
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_BlockDumper.add_representer(str, _block)
+
+
 def _complaint(error: yaml.YAMLError, where: str) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]

@@ -206,8 +206,7 @@ def import_(
     FILE.json:key.path a string out of JSON or YAML. What the document does not say is left as a
     marked question in the YAML, and listed here with its name.
     """
-    from lmmscore.importers.document import import_document
-    from lmmscore.importers.recipe import follow, load_recipe
+    from lmmscore.importers.document import follow, import_document, load_recipe
 
     if recipe is not None:
         if answers:
@@ -241,7 +240,7 @@ def _write(name: str, text: str, out: Path | None, force: bool) -> Path:
 @json_flag
 def recipes(as_json: bool) -> None:
     """List the published benchmarks whose protocol can be made from a clone of their code."""
-    from lmmscore.importers.recipe import load_recipe, recipe_names
+    from lmmscore.importers.document import load_recipe, recipe_names
 
     found = [load_recipe(name) for name in recipe_names()]
     if as_json:

@@ -26,7 +26,6 @@ from lmmscore.importers.layouts import (
     LayoutError,
     choose,
     layout_names,
-    read,
     scan,
 )
 
@@ -100,7 +99,7 @@ def command(
     Instructions that cannot be found are left empty for you to fill in: `lmmscore check` lists
     them.
     """
-    from lmmscore.importers.benchmark_writer import write_benchmark
+    from lmmscore.importers.benchmark_writer import read, write_benchmark
 
     out = _target(folder if folder.is_dir() else folder.parent, out)
     # Before pictures are written out, which may take a while.

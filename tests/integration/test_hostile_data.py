@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from lmmscore.benchmark import Benchmark, check_benchmark, load_benchmark, read_benchmark
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import BenchmarkError, LmmscoreError
+from lmmscore.importers.benchmark_writer import read_table
 from lmmscore.importers.document import import_document
-from lmmscore.importers.layouts import read_table
 from lmmscore.records import Item
 from tests.conftest import picture
 from tests.painting import paint

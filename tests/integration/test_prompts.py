@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError, FileProblem
-from lmmscore.importers.document import Draft, dump_dialog, import_document, read_words
-from lmmscore.yaml_files import parse_yaml, validate
+from lmmscore.importers.document import Draft, import_document, read_words
+from lmmscore.yaml_files import parse_yaml, validate, yaml_blocks
 from tests.published_clones import prompts_of
 
 
@@ -508,7 +508,7 @@ def test_words_are_written_as_blocks(tmp_path: Path) -> None:
 @given(st.text(alphabet=st.sampled_from("ab \t\n-#:'\"{}[]|>%é中😀\u2028\x85\r\x07"), max_size=40))
 def test_whatever_the_words_they_come_back(text: str) -> None:
     """Writing and reading a dialog changes not a character of its words."""
-    assert parse_yaml(dump_dialog({"say": text}), "x") == {"say": text}
+    assert parse_yaml(yaml_blocks({"say": text}), "x") == {"say": text}
 
 
 def test_answers_that_fit_nothing_are_refused(tmp_path: Path) -> None:

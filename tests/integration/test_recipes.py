@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from lmmscore.api import run
 from lmmscore.cli import lmmscore as command_line
-from lmmscore.importers.recipe import follow, load_recipe, recipe_names
+from lmmscore.importers.document import follow, load_recipe, recipe_names
 from lmmscore.scores import matches, read_comparisons
 from tests.conftest import picture
 from tests.loopback import Server, serving

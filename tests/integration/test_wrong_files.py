@@ -16,8 +16,9 @@ from lmmscore.benchmark import check_benchmark, load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
+from lmmscore.importers.benchmark_writer import read
 from lmmscore.importers.document import _scale_typed, import_document
-from lmmscore.importers.layouts import Choices, choose, read, scan
+from lmmscore.importers.layouts import Choices, choose, scan
 from lmmscore.leaderboard.diagnostics import position_effect
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
@@ -270,7 +271,7 @@ def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["deep.json", "deep.jsonl"])
 def test_json_nested_beyond_reason_is_said(name: str, tmp_path: Path) -> None:
     """Whoever reads a table of people's making says so."""
-    from lmmscore.importers.layouts import read_table
+    from lmmscore.importers.benchmark_writer import read_table
     from lmmscore.tables import read_tables
 
     path = tmp_path / name

@@ -1,26 +1,23 @@
 """Layouts: folders of pictures as people keep them, each way of arranging them in its own module.
 
-Here is what the layouts have in common: a folder read once, the registry, the choice of a layout,
-and instructions from tables beside the pictures.
+Here is what the layouts have in common: a folder read once, the registry, and the choice of a
+layout.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, listed
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
-from lmmscore.tables import text_row, text_rows
 from lmmscore.yaml_files import read_text
 
 # A folder read once: its files, and what their names suggest
@@ -295,7 +292,7 @@ class PictureLayout:
 
 
 LAYOUTS: Registry[PictureLayout] = Registry("layout", __name__)
-"""Each module of this package registers the layout that is named like it."""
+"""Each module of this package registers one layout, or several that have much in common."""
 
 
 def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
@@ -309,19 +306,20 @@ def layout(name: str, looks_like: str) -> Callable[[Look], Look]:
 
 
 def layout_names() -> list[str]:
-    """Return the names of all layouts without importing any of them."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """Return the names of all layouts."""
+    return LAYOUTS.names()
 
 
 def all_layouts() -> dict[str, PictureLayout]:
     """Return every layout by name."""
-    return {name: LAYOUTS.get(name) for name in LAYOUTS.names()}
+    return {name: LAYOUTS.get(name) for name in layout_names()}
 
 
 def choose(
     tree: FolderTree, choices: Choices, name: str | None = None
 ) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
+    layouts = all_layouts()
     if name is not None:
         named = LAYOUTS.get(name)
         guess = named.look(tree, choices)
@@ -329,7 +327,6 @@ def choose(
             raise tree.misfit(named.looks_like)
         return named, guess
 
-    layouts = all_layouts()
     guesses: list[tuple[Guess, PictureLayout]] = []
     for each in layouts.values():
         guess = each.look(tree, choices)
@@ -479,11 +476,19 @@ def json_in(path: Path) -> Any:
         raise FileProblem(f"{path}: not JSON ({error})") from error
 
 
+def json_if_valid(path: Path) -> Any:
+    """Return what a JSON file holds, or None: any file may lie in a folder of pictures."""
+    try:
+        return json_in(path)
+    except FileProblem:
+        return None
+
+
 Listing = TypeVar("Listing", bound=Sized)
 
 
 def largest_listing(
-    tree: FolderTree, choices: Choices, entries_of: Callable[[Any], Listing | None]
+    tree: FolderTree, choices: Choices, entries_of: Callable[[Any], Listing]
 ) -> tuple[Path, Listing] | None:
     """Return the JSON file with the most entries of a layout's form; the one given, if any is.
 
@@ -495,23 +500,15 @@ def largest_listing(
 
     best: tuple[Path, Listing] | None = None
     for path in paths:
-        try:
-            entries = entries_of(json_in(path))
-        except FileProblem:
-            # Any JSON file may lie in the folder; only one of this form is of interest.
-            continue
-
+        entries = entries_of(json_if_valid(path))
         if entries and (best is None or len(entries) > len(best[1])):
             best = (path, entries)
 
     return best
 
 
-# --------------------------------------------------------------------------------------------------
-# Instructions for the items a layout found, from whatever table there is.
-# --------------------------------------------------------------------------------------------------
+# Columns of tables, by what they are called
 
-Row = dict[str, str]
 
 COLUMN_NAMES: dict[str, Sequence[str]] = {
     "id": "id item item_id key image_id sample_id image image_name file file_name filename name "
@@ -523,109 +520,6 @@ COLUMN_NAMES: dict[str, Sequence[str]] = {
     "language": "instruction_language language lang".split(),
 }
 """What columns are called, the likeliest first."""
-
-TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".xlsx")
-
-
-def read(tree: FolderTree, choices: Choices, guess: Guess) -> Found:
-    """Return what a layout finds, with instructions from wherever they can be had."""
-    found = guess.read()
-    if tree.unusable:
-        names = ", ".join(tree.unusable[:3])
-        found.notes.append(f"ignored files whose names are not text: {names}")
-
-    if tree.linked:
-        names = ", ".join(tree.linked[:3])
-        found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
-
-    # What a layout knows itself is never replaced by a table that happens to lie there.
-    without = [item for item in found.items if not item.instruction]
-    if without and choices.instructions is None:
-        _from_tables_beside(tree, found, without, choices)
-    elif without and choices.instructions not in found.read:
-        _from_given(found, without, choices)
-
-    for item in found.items:
-        item.instruction = item.instruction or choices.instruction or ""
-
-    return found
-
-
-def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> None:
-    """Take instructions from the table that the user named. Raises where it knows no item."""
-    path = choices.instructions
-    assert path is not None
-    rows = read_table(path)
-    if not fill_in(without, rows, choices, str(path)):
-        columns = ", ".join(rows[0]) if rows else "none"
-        raise LayoutError(
-            f"{path}: no row belongs to any item (ids such as {without[0].id!r}; "
-            f"columns: {columns}); name the columns with --id-column and --instruction-column"
-        )
-
-    _note_read(found, without, path)
-
-
-def _from_tables_beside(
-    tree: FolderTree, found: Found, without: list[FoundItem], choices: Choices
-) -> None:
-    """Try every table at the top of the folder and take the one that knows most items."""
-    best: tuple[int, Path | None, list[Row]] = (0, None, [])
-    for path in likely_tables(tree):
-        try:
-            rows = read_table(path)
-            if path.absolute() == choices.earlier_items:
-                rows = _still_valid(rows, choices, found.notes)
-
-            trial = [replace(item, fields=dict(item.fields)) for item in without]
-            known = fill_in(trial, rows, choices, str(path))
-        except FileProblem as error:
-            # Any file may lie beside the pictures, but a spreadsheet was meant to be read.
-            if path.suffix.lower() in {".csv", ".tsv", ".xlsx"}:
-                found.notes.append(f"not used for instructions: {error}")
-
-            continue
-
-        if known > best[0]:
-            best = (known, path, rows)
-
-    _, chosen, rows = best
-    if chosen is not None:
-        fill_in(without, rows, choices, str(chosen))
-        _note_read(found, without, chosen)
-
-
-def _note_read(found: Found, filled: list[FoundItem], path: Path) -> None:
-    """Note the table that was used; a row may know an item and still have no instruction for it."""
-    found.read.append(path)
-    known = sum(bool(item.instruction) for item in filled)
-    found.notes.append(
-        f"instructions of {known} of {counted(len(found.items), 'item')} from {path}"
-    )
-
-
-def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Row]:
-    """Return the rows of an earlier `init` without what the command line now replaces.
-
-    A new --task is for all items, and what it replaces is noted. An --instruction is for those that
-    have none: only where all rows share theirs, as `init` writes it, does it take its place; what
-    was filled in by hand differs from row to row and stays.
-    """
-    replaced = set()
-    instructions = {row.get("instruction") for row in rows}
-    if choices.instruction is not None and len(instructions) == 1:
-        replaced.add("instruction")
-
-    if choices.task is not None:
-        replaced.add("task")
-        others = {str(row["task"]) for row in rows if row.get("task")} - {choices.task}
-        if others:
-            notes.append(f"--task {choices.task} replaces {', '.join(sorted(others))}")
-
-    return [{key: row[key] for key in row if key not in replaced} for row in rows]
-
-
-# Tables
 
 
 def plain(name: str) -> str:
@@ -646,114 +540,3 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str)
 
     by_plain = {plain(column): column for column in reversed(columns)}
     return next((by_plain[name] for name in COLUMN_NAMES[what] if name in by_plain), None)
-
-
-def read_table(path: Path) -> list[Row]:
-    """Return a table's rows as text, whatever file it is in. Raises FileProblem naming the file."""
-    if path.is_dir() or path.suffix.lower() in {".parquet", ".arrow"}:
-        return text_rows(path)
-
-    rows = _keyed_rows(path)
-    if not rows:
-        rows = [row for _, row in read_item_rows(path)]
-
-    return [text_row(row) for row in rows]
-
-
-def _keyed_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a JSON object: {"1082": {"prompt": …}} or {"1082": "Make it blue"}.
-
-    The key names the item, whatever the entry calls its source. Empty for anything else.
-    """
-    data = json_in(path) if path.suffix.lower() == ".json" else None
-    if not isinstance(data, dict):
-        return []
-
-    kinds = {type(value) for value in data.values()}
-    if kinds == {dict}:
-        return [{**value, "key": key} for key, value in data.items()]
-
-    if kinds == {str}:
-        return [{"key": key, "instruction": value} for key, value in data.items()]
-
-    return []
-
-
-def likely_tables(tree: FolderTree) -> list[Path]:
-    """Return the files at the top of a folder that may hold instructions."""
-    return [tree.real(path) for path in tree.named(*TABLE_SUFFIXES) if len(path.parts) == 1]
-
-
-# Which row belongs to which item
-
-
-def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where: str) -> int:
-    """Give items the instructions, tasks and fields of a table; return how many it knows."""
-    names = list(rows[0]) if rows else []
-    columns: dict[str, str | None] = {}
-    for what in ("id", "task", "instruction"):
-        columns[what] = find_column(names, what, choices, where)
-
-    if columns["instruction"] is None or columns["id"] is None:
-        return 0
-
-    table = _by_name(rows, columns["id"], columns["task"])
-    known = 0
-    for item in items:
-        row = next((table[name] for name in _names(item) if table.get(name)), None)
-        if row is not None:
-            known += 1
-            _take_over(item, row, columns)
-
-    return known
-
-
-def _take_over(item: FoundItem, row: Row, columns: Mapping[str, str | None]) -> None:
-    """Give an item what its row says; `columns` names the ones of id, task and instruction."""
-    item.instruction = row.get(columns["instruction"] or "", "")
-
-    # A task that is only spelt otherwise keeps the spelling of its folder: templates need it.
-    task = row.get(columns["task"] or "", "")
-    if task and plain(task) != plain(item.task):
-        item.task = task
-
-    known = {*columns.values(), "id", "task", "instruction"}
-    for column, value in row.items():
-        if value and column not in known:
-            item.fields.setdefault(plain(column), value)
-
-
-def _by_name(rows: list[Row], id_column: str, task_column: str | None) -> dict[str, Row | None]:
-    """Return rows by every name that stands for just one of them; None where it stands for two."""
-    table: dict[str, Row | None] = {}
-    for row in rows:
-        name = normal_name(row.get(id_column, ""))
-        names = {name, name.rpartition("/")[2]}
-        if task_column and row.get(task_column):
-            names |= {f"{row[task_column]}/{each}" for each in names}
-
-        for each in names - {""}:
-            table[each] = row if table.get(each, row) is row else None
-
-    return table
-
-
-def _names(item: FoundItem) -> list[str]:
-    """Return what a table may call an item, the surest first."""
-    names = [item.id, f"{item.task}/{item.number}", item.number]
-    source = item.images.get("source")
-    if source is not None:
-        names.append(source.stem)
-
-    return names
-
-
-def normal_name(text: str) -> str:
-    """Return a picture's name without file type, source suffix or leading `./`."""
-    name = text.strip().replace("\\", "/")
-    name = re.sub(r"\.(png|jpe?g|webp|gif|bmp|tiff?|avif)$", "", name, flags=re.I)
-    stem, separator, word = name.rpartition("_")
-    if separator and role_of(word) == "source":
-        name = stem
-
-    return name.removeprefix("./")

@@ -1,7 +1,8 @@
-"""One folder per method, with the same file names in each; sources in a folder or loose."""
+"""Layouts told from file names alone: METHOD/ID.png in a folder per method, or ID_METHOD.png."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -10,6 +11,7 @@ from typing import NoReturn
 from lmmscore.errors import counted, listed, nearest
 from lmmscore.importers.layouts import (
     DEFAULT_TASK,
+    IMAGE_ROLES,
     PLAIN_NAMES,
     Choices,
     FolderTree,
@@ -20,12 +22,17 @@ from lmmscore.importers.layouts import (
     ending,
     is_container,
     layout,
+    methods_of,
     name_items,
     natural,
     pictures_of,
     role_names,
     role_of,
 )
+
+# --------------------------------------------------------------------------------------------------
+# One folder per method, with the same file names in each; sources in a folder or loose.
+# --------------------------------------------------------------------------------------------------
 
 Keyed = dict[str, Path]
 """Pictures by their name inside a folder, without file type."""
@@ -55,10 +62,10 @@ class _Arrangement:
     "folders",
     "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each",
 )
-def look(tree: FolderTree, choices: Choices) -> Guess | None:
+def look_at_folders(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the names that the folders share."""
     task_first, parts = _arrangements(tree, choices)
-    methods = _methods(parts.values())
+    methods = _folder_methods(parts.values())
     if not methods:
         shared = _shared_without_source(tree)
         if not shared:
@@ -73,10 +80,12 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
     folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
     why = f"{folders} repeat file names of {listed(sorted(sources))}{where}"
     share = used / len(tree.images)
-    return Guess(0.5 + 0.4 * share, why, lambda: _found(tree, choices, task_first, parts))
+    return Guess(
+        0.5 + 0.4 * share, why, lambda: _found_in_folders(tree, choices, task_first, parts)
+    )
 
 
-def _found(
+def _found_in_folders(
     tree: FolderTree, choices: Choices, task_first: bool, parts: dict[str, _Arrangement]
 ) -> Found:
     """Read the items from the sources and the methods from the folders."""
@@ -90,7 +99,7 @@ def _found(
     items: list[FoundItem] = []
     notes: list[str] = []
     for task, part in parts.items():
-        items += _items(part, task if task_first else None, fallback)
+        items += _folder_items(part, task if task_first else None, fallback)
         notes += [f"{task}: {note}" if task else note for note in part.left_out]
 
     # Folders inside the method's are tasks: METHOD/TASK/ID.png.
@@ -98,12 +107,12 @@ def _found(
     slot = name_items(items)
     prefix = "{task}/" if task_first else ""
     inner = f"{{task}}/{slot}" if nested else slot
-    templates = _templates(list(parts.values()), prefix, inner)
+    templates = _folder_templates(list(parts.values()), prefix, inner)
     notes += _orphans(parts.values())
-    return Found(items, _methods(parts.values()), tree.root, templates, notes)
+    return Found(items, _folder_methods(parts.values()), tree.root, templates, notes)
 
 
-def _methods(parts: Iterable[_Arrangement]) -> list[str]:
+def _folder_methods(parts: Iterable[_Arrangement]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part.methods))
 
 
@@ -197,7 +206,7 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
             found.folders[name] = folder
 
 
-def _items(part: _Arrangement, task: str | None, fallback: str) -> list[FoundItem]:
+def _folder_items(part: _Arrangement, task: str | None, fallback: str) -> list[FoundItem]:
     """Return an item for each source; `task` where the folders at the top are tasks."""
     items = []
     for key in sorted(part.roles["source"], key=natural):
@@ -210,7 +219,7 @@ def _items(part: _Arrangement, task: str | None, fallback: str) -> list[FoundIte
     return items
 
 
-def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, str]:
+def _folder_templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, str]:
     """Return templates as the first task suggests; the writer checks that they fit the others."""
     first = parts[0]
     templates = {}
@@ -257,3 +266,209 @@ def _no_sources(tree: FolderTree) -> NoReturn:
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
         "or say which it is with --source FOLDER"
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# `ID_METHOD.png` beside `ID_src.jpg` or `ID.jpg`, in one folder or in one folder per task.
+# --------------------------------------------------------------------------------------------------
+
+_ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
+_TWO_WORDS = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+[_-][A-Za-z]+)", re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Group:
+    """The pictures of one folder, sorted by what their names say."""
+
+    roles: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
+    """By role: pictures by id."""
+
+    edits: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
+    """By method: pictures by id."""
+
+    words: dict[str, set[str]] = field(default_factory=dict)
+    """By role: the suffixes met, separator included."""
+
+    separator: str = "_"
+    leftover: list[PurePosixPath] = field(default_factory=list)
+
+    @property
+    def used(self) -> int:
+        """How many pictures have a place."""
+        return sum(map(len, self.roles.values())) + sum(map(len, self.edits.values()))
+
+
+@layout(
+    "suffixes",
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), optionally one folder per "
+    "task",
+)
+def look_at_suffixes(tree: FolderTree, choices: Choices) -> Guess | None:
+    """Guess from names that begin with the name of a source."""
+    groups = _groups(tree)
+    if not groups:
+        return None
+
+    methods: set[str] = set()
+    suffixes: set[str] = set()
+    for group in groups.values():
+        methods |= set(group.edits)
+        suffixes |= group.words["source"]
+
+    used = sum(group.used for group in groups.values())
+    ids = sum(len(group.roles["source"]) for group in groups.values())
+
+    named = f"{counted(ids, 'source')} named ID{min(suffixes)} with edits beside"
+    in_order = sorted(methods, key=natural)
+    by_whom = f"{counted(len(methods), 'method')} ({listed(in_order)})"
+    share = used / len(tree.images)
+    why = f"{named}, by {by_whom}"
+    return Guess(0.5 + 0.4 * share, why, lambda: _found_by_suffix(tree, choices, groups))
+
+
+def _found_by_suffix(
+    tree: FolderTree, choices: Choices, groups: dict[PurePosixPath, _Group]
+) -> Found:
+    """Read ids from the sources; what follows an id in a file name is the method."""
+    items: list[FoundItem] = []
+    leftover: list[PurePosixPath] = []
+    for folder, group in groups.items():
+        task = folder.as_posix() if folder.parts else choices.task or DEFAULT_TASK
+        items += _suffix_items(tree, group, task)
+        leftover += group.leftover
+
+    slot = name_items(items)
+    methods = methods_of(items)
+    notes = [f"ignored {path}: its name does not begin with a source's" for path in leftover[:5]]
+    if len(leftover) > 5:
+        notes.append(f"ignored {len(leftover) - 5} more such files")
+
+    in_tasks = all(folder.parts for folder in groups)
+    fits = in_tasks or len(groups) == 1
+    templates = _suffix_templates(list(groups.values()), slot, in_tasks) if fits else {}
+    return Found(items, methods, tree.root, templates, notes)
+
+
+def _groups(tree: FolderTree) -> dict[PurePosixPath, _Group]:
+    """Return the folders in which edits stand beside sources."""
+    groups = {}
+    for folder, paths in tree.folders.items():
+        group = _sorted(paths)
+        if group is not None and group.edits:
+            groups[folder] = group
+
+    return groups
+
+
+def _sorted(paths: list[PurePosixPath]) -> _Group | None:
+    """Sort a folder's pictures by their names; None if no source is recognised."""
+    group = _Group()
+    rest = [path for path in paths if not _takes_role(group, path)]
+    if "source" not in group.roles:
+        plain = _plain_sources(paths)
+        if not plain:
+            return None
+
+        group.roles["source"] = plain
+        group.words["source"] = {""}
+        rest = [path for path in rest if path not in plain.values()]
+
+    # Only now: whose edit a picture is depends on which sources there are.
+    for path in rest:
+        match = _longest_id(path.stem, group.roles["source"])
+        if match is None:
+            group.leftover.append(path)
+            continue
+
+        name, group.separator, method = match
+        group.edits.setdefault(method, {})[name] = path
+
+    _give_back_strangers(group)
+    return group
+
+
+def _takes_role(group: _Group, path: PurePosixPath) -> bool:
+    """Add a picture whose name ends like a source or a reference; return whether it does."""
+    # Two words first: ID_ground_truth is not the truth of ID_ground.
+    for expression in (_TWO_WORDS, _ONE_WORD):
+        match = expression.fullmatch(path.stem)
+        role = role_of(match["word"]) if match else None
+        if match and role:
+            group.roles.setdefault(role, {}).setdefault(match["id"], path)
+            group.words.setdefault(role, set()).add(match["separator"] + match["word"])
+            return True
+
+    return False
+
+
+def _give_back_strangers(group: _Group) -> None:
+    """A picture called ID_target whose ID is no source's is not a reference but something else."""
+    for role in set(group.roles) - {"source"}:
+        strangers = set(group.roles[role]) - set(group.roles["source"])
+        for name in sorted(strangers):
+            group.leftover.append(group.roles[role].pop(name))
+
+        if not group.roles[role]:
+            del group.roles[role]
+
+
+def _plain_sources(paths: list[PurePosixPath]) -> dict[str, PurePosixPath]:
+    """Return the pictures whose whole name begins others' names and is itself begun by none."""
+    stems = {path.stem: path for path in paths}
+    beginnings: set[str] = set()
+    begun: set[str] = set()
+    for stem in stems:
+        starts = [start for start in _starts(stem) if start in stems]
+        beginnings.update(starts)
+        if starts:
+            begun.add(stem)
+
+    return {stem: stems[stem] for stem in stems if stem in beginnings - begun}
+
+
+def _starts(stem: str) -> list[str]:
+    return [stem[:place] for place, letter in enumerate(stem) if letter in "_-" and place]
+
+
+def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str] | None:
+    """Return id, separator and method; from the right, so that the longer of two ids wins."""
+    for place in range(len(stem) - 2, 0, -1):
+        if stem[place] in "_-" and stem[:place] in ids:
+            return stem[:place], stem[place], stem[place + 1 :]
+
+    return None
+
+
+def _suffix_items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
+    """Return an item for each source of a folder."""
+    items = []
+    for name in sorted(group.roles["source"], key=natural):
+        item = FoundItem(task, name)
+        for role, path in pictures_of(name, group.roles).items():
+            item.images[role] = tree.real(path)
+
+        for method, path in sorted(pictures_of(name, group.edits).items()):
+            item.edits[method] = tree.real(path)
+
+        items.append(item)
+
+    return items
+
+
+def _suffix_templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str]:
+    """Return templates; where folders differ in their suffixes the writer finds they do not fit."""
+    prefix = "{task}/" if in_tasks else ""
+    templates = {}
+    for role in IMAGE_ROLES:
+        words: set[str] = set()
+        paths: list[PurePosixPath] = []
+        for group in groups:
+            words |= group.words.get(role, set())
+            paths += group.roles.get(role, {}).values()
+
+        if paths:
+            templates[role] = prefix + slot + min(words) + ending(paths)
+
+    edits = [path for group in groups for by_id in group.edits.values() for path in by_id.values()]
+    templates["edit"] = prefix + slot + groups[0].separator + "{method}" + ending(edits)
+    return templates
