@@ -28,10 +28,8 @@ from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
-from lmmscore.judges.budget import Spending
-from lmmscore.judges.judge import Judge, Recorded, kind_of, spending_of
-from lmmscore.judges.limits import files_allowed
-from lmmscore.judges.replay import Silent
+from lmmscore.judges.judge import Judge, Recorded, Silent, kind_of, spending_of
+from lmmscore.judges.limits import Spending, files_allowed
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.options import (
     ANSWERS,

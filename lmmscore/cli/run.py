@@ -36,8 +36,8 @@ from lmmscore.errors import counted
 from lmmscore.execution.batch import BatchLog
 from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
-from lmmscore.judges.budget import NOTICES
 from lmmscore.judges.config import JudgeOptions, mask
+from lmmscore.judges.limits import NOTICES
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
 from lmmscore.report.formats.terminal import printable

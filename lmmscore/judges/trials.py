@@ -18,9 +18,9 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.images import Picture, Pictures, Recipe, plain_picture
-from lmmscore.judges.budget import Meter
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import Judge
+from lmmscore.judges.limits import Meter
 from lmmscore.records import Reply
 
 ATTEMPTS = 2
