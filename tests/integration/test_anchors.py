@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lmmscore
-from lmmscore.anchors import drift
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
+from lmmscore.judges.trials import drift
 from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted, picture
 from tests.loopback import Server, playing, serving
