@@ -382,6 +382,7 @@ FIRST_REPEAT = 1_000_001
 """Anchor rounds are repeats from here on, so that the ledger holds each as a new question."""
 
 _COLUMNS = ("round", "asked", "model", "question", *SCORE_COLUMNS)
+Row = dict[str, str]
 
 
 def append_round(
@@ -420,12 +421,36 @@ def _models(results: Sequence[Result]) -> list[str]:
     return sorted(models - {""})
 
 
-def read_rounds(path: Path) -> list[dict[str, str]]:
-    """Return the rows of every round; none where the file is not there yet."""
+def read_rounds(path: Path) -> list[Row]:
+    """Return the rows of every round; none where the file is not there yet.
+
+    Raises FileProblem where one cannot be read: half a file would show a drift that is none.
+    """
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+
+    rows: list[Row] = []
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        reader = csv.DictReader(file)
+        for row in reader:
+            if not _is_whole(row):
+                raise FileProblem(
+                    f"{path}, line {reader.line_num}: not a row of anchors; put back a copy, or "
+                    "move the file away: the next run then begins with round 1"
+                )
+            rows.append(row)
+
+    return rows
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether a row can be compared. Files of earlier versions have no column `question`."""
+    needed = [row.get(column) for column in _COLUMNS if column != "question"]
+    score = row.get("score") or "0"
+    try:
+        return None not in needed and int(row["round"]) > 0 and math.isfinite(float(score))
+    except ValueError:
+        return False
 
 
 def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -> str:
@@ -459,9 +484,6 @@ def _digests(said: Question | Shot, pictures: Pictures) -> list[str]:
             found.append("")
 
     return found
-
-
-Row = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,21 +536,20 @@ class Drift:
 
 def drift(path: Path) -> Drift:
     """Compare the latest round with the first that was asked in the same way."""
-    rows = read_rounds(path)
     rounds: dict[int, list[Row]] = {}
-    factor = _standing(rows)
-    for row in rows:
-        if row["factor"] == factor:
-            rounds.setdefault(int(row["round"]), []).append(row)
+    for row in read_rounds(path):
+        rounds.setdefault(int(row["round"]), []).append(row)
 
     if not rounds:
         return Drift(0, apart="is still to be asked")
 
     number = max(rounds)
-    latest = rounds.pop(number)
+    # The latest round decides: earlier ones may be of a dialog with other factors.
+    factor = _standing(rounds[number])
+    latest = _rows_for(factor, rounds.pop(number))
     unscored = tuple(_unscored(latest))
     for earlier in sorted(rounds):
-        pairs = _pairs(rounds[earlier], latest)
+        pairs = _pairs(_rows_for(factor, rounds[earlier]), latest)
         if pairs:
             models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
             moved = _moved_by_item(pairs)
@@ -553,6 +574,10 @@ def _standing(rows: Sequence[Row]) -> str:
     # A method without an edit has a row for the overall under every dialog.
     factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
     return OVERALL if not factors or OVERALL in factors else factors[-1]
+
+
+def _rows_for(factor: str, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["factor"] == factor]
 
 
 def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row]]:
