@@ -21,17 +21,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
-from lmmscore.judges.budget import Spending
-from lmmscore.judges.judge import Judge, Recorded, kind_of, spending_of
-from lmmscore.judges.limits import files_allowed
-from lmmscore.judges.replay import Silent
+from lmmscore.judges.judge import Judge, Recorded, Silent, kind_of, spending_of
+from lmmscore.judges.limits import Spending, files_allowed
+from lmmscore.judges.trials import FIRST_REPEAT, append_round
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.options import (
     ANSWERS,

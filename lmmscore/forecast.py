@@ -16,9 +16,9 @@ from pathlib import Path
 from lmmscore.errors import NoRecordedReply
 from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
-from lmmscore.judges.budget import MESSAGE_TOKENS, Prices, cost_usd, image_tokens, text_tokens
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import Heard, KnownAnswers
+from lmmscore.judges.limits import MESSAGE_TOKENS, Prices, cost_usd, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage

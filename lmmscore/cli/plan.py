@@ -12,9 +12,9 @@ from lmmscore.api import Prepared, Request, prepare
 from lmmscore.cli.command_line import GroupedCommand, json_flag, put_json
 from lmmscore.cli.run import request_of, run_groups, run_options
 from lmmscore.errors import counted
-from lmmscore.judges.budget import Prices
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import kind_of, open_judge
+from lmmscore.judges.limits import Prices
 from lmmscore.ledger import Asker, Ledger
 
 if TYPE_CHECKING:

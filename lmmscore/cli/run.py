@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.anchors import drift
 from lmmscore.api import Hooks, Request, default_folder, folder_of, play_request, watching
 from lmmscore.benchmark import names_given_away
 from lmmscore.cli.command_line import (
@@ -36,16 +35,17 @@ from lmmscore.errors import counted
 from lmmscore.execution.batch import BatchLog
 from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
-from lmmscore.judges.budget import NOTICES
 from lmmscore.judges.config import JudgeOptions, mask
+from lmmscore.judges.limits import NOTICES
+from lmmscore.judges.trials import drift
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
 from lmmscore.report.formats.terminal import printable
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
-    from lmmscore.anchors import Drift
     from lmmscore.cli.watch import WatchAlongside
+    from lmmscore.judges.trials import Drift
 
 
 # --------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -600,25 +600,28 @@ class WaveFile:
         self.path = self.path.replace(final)
 
 
-@dataclass
 class BatchLog:
-    """batches.jsonl: an append-only log of what was intended, sent, ended and failed."""
+    """batches.jsonl: an append-only log of what was intended, sent, ended and failed.
 
-    path: Path
-    _events: list[dict[str, Any]] = field(default_factory=list)
+    A line that a full disk cut short is left out: whatever it was to say had not happened yet, or
+    is found out again at the server.
+    """
 
-    def __post_init__(self) -> None:
-        if self.path.is_file():
-            with self.path.open(encoding="utf-8") as file:
-                self._events = [json.loads(line) for line in file if line.endswith("\n")]
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        self._events = [event for line in text.split("\n") if (event := _event(line))]
+        self._is_cut = bool(text) and not text.endswith("\n")
 
     def write(self, **event: Any) -> None:
         """Append an event; on disk before anything else happens."""
         event["at"] = datetime.now(UTC).isoformat(timespec="seconds")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event, ensure_ascii=False) + "\n")
-            file.flush()
+        line = json.dumps(event, ensure_ascii=False) + "\n"
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write("\n" + line if self._is_cut else line)
+
+        self._is_cut = False
         self._events.append(event)
 
     def batches(self) -> list[Batch]:
@@ -678,3 +681,11 @@ class BatchLog:
                     found[event["key"]] = Ending(Outcome.FAILED, reason)
 
         return found
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    """Return what a line of the log says; None for one that is empty or was cut short."""
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return None

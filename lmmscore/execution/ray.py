@@ -39,7 +39,6 @@ from lmmscore.execution.executor import (
     play_unit,
 )
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.budget import Budget, Reservation, Spending
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import (
     CLAIM_POLL_S,
@@ -47,12 +46,12 @@ from lmmscore.judges.judge import (
     Judge,
     KnownAnswers,
     Recorded,
+    Silent,
     kind_of,
     open_judge,
     spending_of,
 )
-from lmmscore.judges.limits import Pace, RealClock
-from lmmscore.judges.replay import Silent
+from lmmscore.judges.limits import Budget, Pace, RealClock, Reservation, Spending
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.options import MACHINES, declared, option
 from lmmscore.plan import Protocol, Unit

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import orjson
@@ -31,16 +31,6 @@ from lmmscore.errors import (
     NotTrusted,
     ServerAway,
     ServerUnreachable,
-)
-from lmmscore.judges.budget import (
-    NOTICES,
-    Budget,
-    Estimator,
-    Meter,
-    Purse,
-    Sending,
-    ServerSign,
-    Till,
 )
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions, Key, find_key, hider
 from lmmscore.judges.faults import (
@@ -58,7 +48,21 @@ from lmmscore.judges.faults import (
     with_texts,
 )
 from lmmscore.judges.http import Body, Connection, Oversized
-from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed
+from lmmscore.judges.limits import (
+    NOTICES,
+    Budget,
+    Clock,
+    Estimator,
+    Gate,
+    Meter,
+    Pace,
+    Patience,
+    Purse,
+    Sending,
+    ServerSign,
+    Till,
+    connections_allowed,
+)
 from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")
@@ -268,19 +272,6 @@ class ApiQuestion:
     """Whether it relies on something the server keeps."""
     parse: Callable[[Answer], Any] = Answer.json
     """How the body of an answer is parsed."""
-
-
-class Gate(Protocol):
-    """A pace that several processes keep together."""
-
-    counts_tokens: bool
-    """Whether it matters how long a question is."""
-
-    async def admit(self, tokens: float) -> None:
-        """Wait for a question's turn."""
-
-    def settle(self, more: float) -> None:
-        """Count what a question took beyond the tokens that it was admitted with."""
 
 
 class ApiClient:

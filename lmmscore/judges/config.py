@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, NotAuthorised, nearest
-from lmmscore.judges.budget import Prices, formula_name
+from lmmscore.judges.limits import Prices, formula_name
 from lmmscore.options import ANSWERS, COST, Declared, declared, option
 
 if TYPE_CHECKING:

@@ -27,11 +27,9 @@ import pybase64
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import AddressNotFound, JudgeError, JudgeFileError, JudgeUnavailable, StateLost
 from lmmscore.images import Picture
-from lmmscore.judges.budget import Meter, Purse, Spending, cost_usd
 from lmmscore.judges.client import (
     ApiClient,
     ApiQuestion,
-    Gate,
     Replica,
     ReplicaFailed,
     without_secrets,
@@ -40,7 +38,7 @@ from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge
 from lmmscore.judges.faults import Answer, Malformed, sound_text, tolerant_json, with_texts
 from lmmscore.judges.http import ApiMailbox, Body, Mailbox, coalesced
 from lmmscore.judges.judge import Bench, JudgeBase, register
-from lmmscore.judges.limits import Clock, RealClock
+from lmmscore.judges.limits import Clock, Gate, Meter, Purse, RealClock, Spending, cost_usd
 from lmmscore.records import Reply, Usage
 
 # --------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from rich.text import Text
 
 from lmmscore.dialog import Dialog
 from lmmscore.errors import counted
-from lmmscore.judges.budget import Meter
+from lmmscore.judges.limits import Meter
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import NONE

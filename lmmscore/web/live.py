@@ -23,8 +23,8 @@ from typing import Any
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
 from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Pictures
-from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Heard
+from lmmscore.judges.limits import Spending
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Unit
 from lmmscore.records import OVERALL, Item, Outcome

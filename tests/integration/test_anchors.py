@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lmmscore
-from lmmscore.anchors import drift
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BenchmarkError
+from lmmscore.errors import BenchmarkError, FileProblem
+from lmmscore.judges.trials import drift
 from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted, picture
 from tests.loopback import Server, playing, serving
@@ -375,3 +375,45 @@ def test_a_run_stopped_at_once_keeps_what_it_knew(
     manifest = lmmscore.open_run(tmp_path / "r").manifest
     assert manifest.models == ["snap-A", "snap-B"]
     assert "snap-A, snap-B" in manifest.caution
+
+
+def write_rounds(path: Path, *given: tuple[int, str, str, str]) -> Path:
+    """Write rounds as a run does: number, item, factor and score."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        columns = "round asked model question item task method repeat position factor score"
+        out.writerow([*columns.split(), "outcome", "reason"])
+        for number, item, factor, score in given:
+            about = [number, "2026-11-01T00:00:00+00:00", "m-1", f"q-{factor}"]
+            out.writerow([*about, item, "t", "A", 1, 1, factor, score, "scored", ""])
+    return path
+
+
+def test_the_latest_round_is_the_latest_whatever_it_was_scored_for(tmp_path: Path) -> None:
+    """A round under a dialog without an overall is not passed over for the two before it."""
+    path = write_rounds(
+        tmp_path / "anchors.csv",
+        (1, "i1", "overall", "5"),
+        (2, "i1", "overall", "7"),
+        (3, "i1", "done", "1"),
+    )
+    found = drift(path)
+    assert (found.rounds, found.mean) == (3, None)
+    assert "+2.00" not in str(found)
+
+    path = write_rounds(
+        path, (1, "i1", "done", "0"), (2, "i1", "overall", "7"), (3, "i1", "done", "1")
+    )
+    found = drift(path)
+    assert (found.rounds, found.against, found.factor, found.mean) == (3, 1, "done", 1.0)
+
+
+@pytest.mark.parametrize("change", [("1,2026", "one,2026"), (",5,", ",nan,"), (",scored,", ",")])
+def test_a_damaged_file_of_rounds_is_named(tmp_path: Path, change: tuple[str, str]) -> None:
+    """Rounds that cannot be read are no drift, and no traceback: the message says which line."""
+    path = write_rounds(
+        tmp_path / "anchors.csv", (1, "i1", "overall", "5"), (2, "i1", "overall", "7")
+    )
+    path.write_text(path.read_text(encoding="utf-8").replace(*change, 1), encoding="utf-8")
+    with pytest.raises(FileProblem, match=r"anchors\.csv, line 2"):
+        drift(path)

@@ -602,3 +602,17 @@ def test_a_suite_takes_the_waves_that_the_plan_says(
     assert open_run(tmp_path / "r").manifest.state == "finished"
     assert len(server.batches) == waves
     assert json.loads(planned.stdout)["waves"] == waves
+
+
+def test_a_log_cut_short_by_a_full_disk_goes_on(tmp_path: Path) -> None:
+    """Half a line is dropped, and what is written after it is not lost with it: no wave goes out twice."""
+    path = tmp_path / "batches.jsonl"
+    executor.BatchLog(path).write(event="intent", wave=1, digest="a" * 64, lines=2)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"event": "crea')
+
+    executor.BatchLog(path).write(event="created", digest="a" * 64, id="batch_1")
+    log = executor.BatchLog(path)
+    log.write(event="state", digest="a" * 64, status="in_progress", answered=1)
+    (batch,) = executor.BatchLog(path).open()
+    assert (batch.id, batch.answered) == ("batch_1", 1)

@@ -16,8 +16,8 @@ from PIL import Image
 from lmmscore import errors
 from lmmscore.conversation import Conversation
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.budget import Prices
 from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.limits import Prices
 from lmmscore.judges.openai import OpenAIJudge, _opening, make
 from lmmscore.records import Reply
 from tests.loopback import Server, completion, error, serving, until_hung_up

@@ -12,7 +12,7 @@ from PIL import Image
 
 from lmmscore.api import run
 from lmmscore.errors import BudgetExhausted, ServerAway
-from lmmscore.judges.budget import Prices
+from lmmscore.judges.limits import Prices
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import Run
 from tests.loopback import Server, playing, serving

@@ -11,8 +11,8 @@ from PIL import Image
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import BudgetExhausted, JudgeFileError
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.budget import Prices, image_tokens
 from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.limits import Prices, image_tokens
 from lmmscore.judges.openai import make
 from tests.loopback import Server, completion, error, serving
 

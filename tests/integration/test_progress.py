@@ -20,7 +20,7 @@ from rich.console import Console
 import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.execution.executor import Listeners
-from lmmscore.judges.budget import Meter
+from lmmscore.judges.limits import Meter
 from lmmscore.records import Outcome, Reply, Usage
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.screen import Progress, duration, in_place, short

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted
-from lmmscore.judges.budget import Budget, Prices, cost_usd
 from lmmscore.judges.faults import asked_wait_s, span_s
-from lmmscore.judges.limits import Pace, Patience, announced
+from lmmscore.judges.limits import Budget, Pace, Patience, Prices, announced, cost_usd
 from lmmscore.records import Usage
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import BudgetExhausted, NotRecorded
-from lmmscore.judges.budget import Budget, Spending
+from lmmscore.judges.limits import Budget, Spending
 
 
 def budget_of(path: Path, cap_usd: float | None = 10.0) -> Budget:
