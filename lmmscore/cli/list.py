@@ -37,6 +37,8 @@ DEEPEST = 3
 @table_file
 def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
+    if folder.is_file():
+        raise FileProblem(f"{folder}: a file; name a folder with runs in it")
     if not folder.is_dir():
         raise FileProblem(
             f"{folder}: no such folder; `lmmscore run` makes runs in results, "
@@ -60,11 +62,12 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
             # One damaged run does not hide the others.
             damaged.append(error)
 
+    if damaged and not lines:
+        raise damaged[0]
+
     for problem in damaged:
         click.echo(f"warning: {problem}", err=True)
 
-    if damaged and not lines:
-        raise damaged[0]
     if not lines:
         raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
 

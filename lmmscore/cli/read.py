@@ -65,6 +65,9 @@ def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> No
         for found in _many(file, dialog, edits, turn):
             click.echo(json.dumps(found, ensure_ascii=False) if as_json else _in_a_line(found))
         return
+    if file.is_dir():
+        raise FileProblem(f"{file}: a folder; name the file of a reply, or a .jsonl of many")
+
     _read_one(file, dialog, edits, turn, as_json)
 
 
