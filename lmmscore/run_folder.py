@@ -210,6 +210,11 @@ class Manifest(_Record):
     def protocol(self) -> Protocol:
         """What was played, in the words recorded with the run, whatever those of today are."""
         where = "the dialog recorded in run.yaml"
+        if not self.dialogs:
+            raise FileProblem(
+                f"{where}: there is none; put back run.yaml, or run it again elsewhere"
+            )
+
         dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
         if self.suite is None:
             played: Dialog | Ensemble = dialogs[0]
@@ -752,10 +757,14 @@ class Run:
     def records(self) -> Iterator[SessionRecord]:
         """Yield the record of each session, in the order of the plan."""
         path = self.path / "sessions.jsonl"
+        judged = self.manifest.judged
         if not path.is_file() and not self.finished:
             path = self.path / "sessions.jsonl.part"
 
         if not path.is_file():
+            # Older versions did not count what they judged.
+            if self.finished and judged:
+                raise FileProblem(f"{path}: missing; {_WRITTEN_AGAIN}")
             return
 
         found = set()
@@ -771,7 +780,6 @@ class Run:
                 found.add(record.key)
                 yield record
 
-        judged = self.manifest.judged
         if self.finished and len(found) < judged:
             raise FileProblem(
                 f"{path}: holds {len(found)} of {counted(judged, 'session')}; {_WRITTEN_AGAIN}"
@@ -788,8 +796,13 @@ class Run:
         return dict(record.key for record in self.intact_records())
 
     def item_ids(self) -> tuple[str, ...]:
-        """Return the items of the run, each once."""
-        cells = dict.fromkeys(row["item"] for row in self.score_rows() if "item" in row)
+        """Return the items that the folder was ever asked for, each once."""
+        # run.yaml lists those of a part. All items of a benchmark stand in the table, which may be
+        # damaged: then only some do.
+        if self.manifest.item_ids:
+            return tuple(self.manifest.item_ids)
+
+        cells = dict.fromkeys(row["item"] for row in self.score_rows())
         return tuple(dict.fromkeys(restore(cell) for cell in cells))
 
     def score_rows(self) -> Iterator[dict[str, str]]:
@@ -804,9 +817,13 @@ class Run:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             rows = csv.reader(file)
             header = next(rows, [])
-            for row in rows:
-                if len(row) == len(header) and _is_text(row):
-                    yield dict(zip(header, row, strict=True))
+            for cells in rows:
+                if len(cells) != len(header) or not _is_text(cells):
+                    continue
+
+                row = dict(zip(header, cells, strict=True))
+                if _is_whole(row):
+                    yield row
 
     def pair_board(self, **options: Any) -> PairBoard:
         """Rank the methods by the pairs compared; options as `rank_pairs` takes them."""
@@ -838,6 +855,12 @@ class Run:
         return board._repr_html_()
 
 
+def _is_whole(row: Mapping[str, str]) -> bool:
+    """Tell whether a row of a table says what it is about and how it came about."""
+    known = {"task", "item", "repeat", "outcome"} <= row.keys()
+    return known and row["repeat"].isdecimal() and row["outcome"] in list(Outcome)
+
+
 def _is_text(cells: Iterable[str]) -> bool:
     """Tell whether all of it was UTF-8; other bytes were decoded as lone surrogates."""
     try:
@@ -857,6 +880,8 @@ def open_run(path: str | Path) -> Run:
             f"{folder}: no run here (no run.yaml), but runs in folders inside; "
             f"`lmmscore list {folder}` lists them"
         )
+    if folder.is_file():
+        raise FileProblem(f"{folder}: a file, not a run; name the folder that `lmmscore run` made")
     if folder.exists():
         raise FileProblem(f"{folder}: no run here (no run.yaml); `lmmscore run` makes one")
 

@@ -38,7 +38,10 @@ COMMANDS = {
     "publish": "Write a run as an archive that others can check.",
     "doctor": "Print the versions that matter for a bug report.",
 }
-"""Every command with its one-line help. Each lives in the module of its name beside this file."""
+"""Every command with its one-line help. Each is the `command` of the module of its name."""
+
+SIBLINGS = {"check": "init", "show": "list", "replay": "read"}
+"""Small commands, each under its own name in the module of the command it belongs to."""
 
 TASKS = {
     "Set up": ("demo", "init", "check", "doctor"),
@@ -118,7 +121,9 @@ class Commands(click.Group):
         """Import the command's module and return its command."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"lmmscore.cli.{cmd_name}").command
+
+        module = importlib.import_module(f"lmmscore.cli.{SIBLINGS.get(cmd_name, cmd_name)}")
+        command = getattr(module, cmd_name if cmd_name in SIBLINGS else "command")
         assert isinstance(command, click.Command)
         _add_example(command, cmd_name)
         return command

@@ -56,7 +56,8 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; fail for an empty one."""
         if isinstance(value, str) and not value:
-            self.fail("it is empty; name a file or folder, or leave it out.", param, ctx)
+            optional = "" if param is not None and param.required else ", or leave it out"
+            self.fail(f"it is empty; name a file or folder{optional}.", param, ctx)
 
         return super().convert(value, param, ctx)
 

@@ -174,7 +174,7 @@ def check(names: tuple[str, ...]) -> None:
 
 
 @command.command("import", short_help="Turn a published prompt into a dialog.")
-@click.argument("source", metavar="FILE[:NAME]")
+@click.argument("source", metavar="FILE[:NAME]", callback=filled)
 @click.option(
     "--recipe",
     callback=filled,

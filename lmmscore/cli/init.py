@@ -1,10 +1,11 @@
-"""`lmmscore init`: recognise how a folder of pictures is laid out, and write its benchmark.yaml."""
+"""`lmmscore init` and `lmmscore check`: from a folder of pictures to a sound benchmark."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,11 @@ import click
 
 from lmmscore.cli.command_line import (
     filled,
+    json_flag,
+    options_of,
     path_argument,
     path_option,
+    put_json,
     refuse,
     say_notes,
     together,
@@ -28,8 +32,10 @@ from lmmscore.importers.layouts import (
     layout_names,
     scan,
 )
+from lmmscore.options import Selection
 
 if TYPE_CHECKING:
+    from lmmscore.benchmark import Benchmark, BenchmarkProblem
     from lmmscore.importers.benchmark_writer import Written
 
 _OF_ONE_LAYOUT = {"language": "gedit", "split": "dataset", "edit_columns": "dataset"}
@@ -229,3 +235,55 @@ def _say_next(found: Found, written: Written) -> None:
         )
 
     click.echo(f"next: {following}", err=True)
+
+
+@click.command("check")
+@path_argument("benchmark")
+@options_of(Selection, only=["root"])
+@json_flag
+def check(benchmark: Path, root: Path | None, as_json: bool) -> None:
+    """List every problem of a benchmark, with its place and remedy.
+
+    BENCHMARK is a benchmark.yaml or its folder. Exits with 1 when there is a problem; warnings
+    alone leave it at 0. A method without an edit of every item is no problem: the others are
+    recorded as missing.
+    """
+    from lmmscore.benchmark import check_benchmark, read_benchmark
+    from lmmscore.report.screen import counting
+
+    loaded = read_benchmark(benchmark, root)
+    with counting("checking items", len(loaded.items)) as step:
+        found = check_benchmark(loaded, on_item=step)
+
+    if as_json:
+        rows = [{**asdict(each), "fatal": each.fatal} for each in found]
+        put_json({"benchmark": loaded.name, "problems": rows})
+    else:
+        for each in found:
+            click.echo(f"{'warning' if each.level == 'warning' else 'problem'}: {each}")
+
+    # Of a file that is no benchmark there is nothing to count.
+    if loaded.items or loaded.methods:
+        click.echo(_checked(loaded, found), err=True)
+
+    if any(each.level != "warning" for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _checked(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
+    lacking = 0
+    for item in benchmark.items:
+        lacking += sum(method not in item.edits for method in benchmark.methods)
+
+    items = counted(len(benchmark.items), "item")
+    tasks = counted(len(benchmark.tasks), "task category", "task categories")
+    methods = counted(len(benchmark.methods), "method")
+    edits = counted(lacking, "edit")
+
+    warnings = sum(each.level == "warning" for each in found)
+    problems = len(found) - warnings
+    verdict = counted(problems, "problem") if problems else "no problems"
+    if warnings:
+        verdict += f", {counted(warnings, 'warning')}"
+
+    return f"{benchmark.name}: {items} in {tasks}, {methods}, {edits} missing; {verdict}"

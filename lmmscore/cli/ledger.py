@@ -29,8 +29,8 @@ def command() -> None:
     """
 
 
-def _ledger(path: Path) -> Path:
-    """Return the ledger meant by a file or by the folder of a run."""
+def _place(path: Path) -> Path:
+    """Return where the ledger meant by a file or by the folder of a run is, or would be."""
     from lmmscore.run_folder import Run
 
     if not path.is_dir():
@@ -38,6 +38,20 @@ def _ledger(path: Path) -> Path:
     if (path / "run.yaml").is_file():
         return Run(path).ledger_path
     return path / "ledger.sqlite"
+
+
+def _ledger(path: Path) -> Path:
+    """Return the ledger meant by a file or a folder. Raises FileProblem where there is none.
+
+    An empty file, as a full disk or a copy that was cut off leaves it, is no ledger: SQLite would
+    take it for a database without exchanges.
+    """
+    found = _place(path)
+    if not found.is_file():
+        raise FileProblem(f"{found}: no such ledger; name a ledger.sqlite or the folder of a run")
+    if not found.stat().st_size:
+        raise FileProblem(f"{found}: the file is empty, so it is no ledger; put back a copy")
+    return found
 
 
 @command.command("list", short_help="List judges, exchanges, tokens, cost and dialogs.")
@@ -146,7 +160,7 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     """
     from lmmscore.ledger import merge
 
-    target = _ledger(out)
+    target = _place(out)
     if not out.exists() and out.suffix not in (".sqlite", ".sqlite3", ".db"):
         target = out / "ledger.sqlite"
 
@@ -197,11 +211,15 @@ def verify_(ledgers: tuple[Path, ...]) -> None:
     """Check that the file is intact and that every key matches what was asked."""
     from lmmscore.ledger import problems
 
-    wrong = 0
+    wrong: list[str] = []
     for path in ledgers:
-        for problem in problems(_ledger(path)):
-            click.echo(f"problem: {problem}")
-            wrong += 1
+        try:
+            wrong += problems(_ledger(path))
+        except FileProblem as error:
+            wrong.append(str(error))
+
+    for problem in wrong:
+        click.echo(f"problem: {problem}")
 
     if wrong:
         raise click.exceptions.Exit(1)

@@ -1,8 +1,9 @@
-"""`lmmscore read`: what is read from a reply, where in its text, and why something is not."""
+"""`lmmscore read` and `lmmscore replay`: what is read from a reply, and from transcripts."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, json_flag, text_option
-from lmmscore.errors import FileProblem
+from lmmscore.cli.command_line import (
+    FilePath,
+    filled,
+    json_flag,
+    path_argument,
+    path_option,
+    print_board,
+    put_json,
+    text_option,
+)
+from lmmscore.errors import FileProblem, counted
 from lmmscore.records import Reply
 from lmmscore.report.formats.terminal import printable
 
@@ -55,6 +65,9 @@ def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> No
         for found in _many(file, dialog, edits, turn):
             click.echo(json.dumps(found, ensure_ascii=False) if as_json else _in_a_line(found))
         return
+    if file.is_dir():
+        raise FileProblem(f"{file}: a folder; name the file of a reply, or a .jsonl of many")
+
     _read_one(file, dialog, edits, turn, as_json)
 
 
@@ -195,3 +208,77 @@ def _print(reading: Reading, text: str) -> None:
 
     for fault in reading.faults:
         click.echo(f"not read: {printable(str(fault))}")
+
+
+@click.command("replay")
+@path_argument("transcripts", metavar="TRANSCRIPT…", nargs=-1, required=True)
+@path_option(
+    "--out",
+    "-o",
+    metavar="RUN",
+    help="Make a run of them in this folder: scores.csv, leaderboards and a report.",
+)
+@click.option(
+    "--dialog",
+    "-d",
+    callback=filled,
+    help="Take factors, scales and weights from this dialog, not from the transcript.",
+)
+@json_flag
+def replay(
+    transcripts: tuple[Path, ...], out: Path | None, dialog: str | None, as_json: bool
+) -> None:
+    """Read a published chat transcript: every edit's scores, its overall, and the ranking.
+
+    With --out, one transcript or many make a run, with item, task and instruction as each says. No
+    judge is asked. Exits with 3 when an edit has no readable score.
+    """
+    from lmmscore.transcript_reader import read_transcript
+
+    for path in transcripts:
+        if path.is_dir():
+            instead = f"lmmscore run BENCHMARK --judge replay:{path} replays a run"
+            raise FileProblem(f"{path}: a folder, not a transcript; `{instead}`")
+
+    if out is not None:
+        _make_run(transcripts, out, dialog, as_json)
+        return
+
+    if len(transcripts) > 1:
+        raise click.UsageError("several transcripts make a run; say where with --out RUN")
+
+    replayed = read_transcript(transcripts[0], dialog)
+    if as_json:
+        put_json(replayed.as_dict())
+    else:
+        from lmmscore.report.screen import print_replayed
+
+        print_replayed(replayed)
+
+    if not replayed.complete:
+        raise click.exceptions.Exit(3)
+
+
+def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: bool) -> None:
+    """Make a run of transcripts and print its leaderboard."""
+    from lmmscore.report.leaderboard import write_leaderboards
+    from lmmscore.results import RunResult
+    from lmmscore.transcript_reader import make_run
+
+    names = [path.name for path in paths]
+    command = shlex.join(["lmmscore", "replay", *names, "--out", out.name])
+    run = make_run(paths, out, dialog, command)
+    board = write_leaderboards(run)
+    RunResult(run.path).report(command=command)
+    manifest = run.manifest
+    if as_json:
+        found = {"run": str(run.path), "sessions": manifest.judged, "unscored": manifest.unscored}
+        put_json({**found, "slips": manifest.slips, "caution": manifest.caution})
+    else:
+        print_board(board)
+        click.echo(f"\nrun:  {run.path}", err=True)
+
+    if manifest.unscored:
+        edits = counted(manifest.unscored, "edit has", "edits have")
+        click.echo(f"{edits} no score; scores.csv says why", err=True)
+        raise click.exceptions.Exit(3)

@@ -317,9 +317,28 @@ class LedSession:
     def end(self, ending: Ending) -> None:
         """End the session early; where only the reader failed, go on without it."""
         if self._is_aside:
-            self._go_on(self._session.unhelped())
+            self.do_without_reader()
         else:
             self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
+
+    def do_without_reader(self) -> None:
+        """Go on as if there were no reader, whose question is open."""
+        self._go_on(self._session.unhelped())
+
+    def unaided(self) -> OpenQuestion | None:
+        """Return what comes after the open question if the reader is not asked.
+
+        None where nothing is left to ask, or the open question is not for the reader.
+        """
+        if not self._is_aside:
+            return None
+
+        question = self._session.unhelped().next()
+        if isinstance(question, Done):
+            return None
+
+        put = asked(self._conversation, question, self._pictures)
+        return OpenQuestion(question, put, self._session.repeat)
 
     def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
         """Continue while answers are found; return the first question without one, if any.
@@ -334,9 +353,13 @@ class LedSession:
                 continue
 
             if found is None:
-                return put
+                following = self.unaided()
+                if following is None or find(following) is None:
+                    return put
 
-            if isinstance(found, Ending):
+                # The reader failed then, and the conversation went on: see `_was_done_without`.
+                self.do_without_reader()
+            elif isinstance(found, Ending):
                 self.end(found)
             else:
                 self.hear(found)
@@ -388,6 +411,9 @@ class Asked(Interface):
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Answer the last message."""
 
+    async def knows(self, conversation: Conversation, repeat: int) -> bool:
+        """Tell whether the answer is on record."""
+
 
 async def play(
     session: Session,
@@ -401,6 +427,10 @@ async def play(
     while (put := led.open()) is not None:
         asking = reader if reader is not None and put.question.aside else judge
         try:
+            if await _was_done_without(asking, led, put, judge):
+                led.do_without_reader()
+                continue
+
             heard = await asking.ask(put.conversation, put.repeat)
         except (JudgeError, ImageProblem) as error:
             led.fail(error)
@@ -411,6 +441,21 @@ async def play(
             listener(exchange)
 
     return led.played()
+
+
+async def _was_done_without(
+    reader: Asked, led: LedSession, put: OpenQuestion, judge: Asked
+) -> bool:
+    """Tell whether the reader has failed before, and the conversation on record went on without.
+
+    Asked again, the reader may answer this time, and its scores would replace those that the judge
+    gave in the repair: whoever resumes a run gets the scores of the first time.
+    """
+    following = led.unaided()
+    if following is None or await reader.knows(put.conversation, put.repeat):
+        return False
+
+    return await judge.knows(following.conversation, following.repeat)
 
 
 async def play_unit(

@@ -249,6 +249,13 @@ class Keeper:
 
         return None
 
+    def knows(self, keys: list[str]) -> bool | JudgeError:
+        """Tell whether an answer is on record, without claiming the question."""
+        try:
+            return self._recorded(keys) is not None
+        except LedgerError as error:
+            return NotRecorded(str(error))
+
     async def record(self, asker: Asker, envelope: Envelope, reply: Reply) -> Reply | JudgeError:
         """Record an answer and return the one that stands."""
         done = self._ledger.record_envelope(asker, envelope, reply)
@@ -431,7 +438,7 @@ class RemoteRecord:
 
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and have it recorded first."""
-        keys = [key_of(asker, conversation, repeat) for asker in self._askers]
+        keys = self._keys(conversation, repeat)
         found: ReplyOnRecord | None
         found = await _value(self._keeper.find.remote(keys, self._player))
         if found is not None and found.here:
@@ -448,6 +455,14 @@ class RemoteRecord:
             raise
 
         return await self._record(conversation, repeat, reply, recalled=False)
+
+    async def knows(self, conversation: Conversation, repeat: int) -> bool:
+        """Tell whether a reply is on record."""
+        found: bool = await _value(self._keeper.knows.remote(self._keys(conversation, repeat)))
+        return found
+
+    def _keys(self, conversation: Conversation, repeat: int) -> list[str]:
+        return [key_of(asker, conversation, repeat) for asker in self._askers]
 
     async def _record(
         self, conversation: Conversation, repeat: int, reply: Reply, *, recalled: bool

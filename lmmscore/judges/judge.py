@@ -357,6 +357,10 @@ class Recorded:
             heard = self._also.find(key, conversation, repeat)
         return heard
 
+    async def knows(self, conversation: Conversation, repeat: int) -> bool:
+        """Tell whether a reply is on record."""
+        return self.recall(conversation, repeat) is not None
+
     def last_repeat(self) -> int:
         """Return the highest repeat that this judge has answered; 0 where there is none."""
         return self._ledger.last_repeat()

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import lmmscore
-from lmmscore.cli import COMMANDS
+from lmmscore.cli import COMMANDS, SIBLINGS
 from lmmscore.cli import lmmscore as program
 from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
@@ -144,7 +144,8 @@ def test_help_fits_a_narrow_terminal() -> None:
 
 def test_every_command_has_a_module() -> None:
     """No command is promised that cannot be called."""
-    missing = [name for name in COMMANDS if not (PACKAGE / "cli" / f"{name}.py").is_file()]
+    modules = {SIBLINGS.get(name, name) for name in COMMANDS}
+    missing = [name for name in modules if not (PACKAGE / "cli" / f"{name}.py").is_file()]
     assert not missing
 
 
@@ -244,6 +245,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = lmm(*words.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
     (folder / "note.txt").write_text("hello", encoding="utf-8")
+    (folder / "empty.txt").touch()
     return folder
 
 
@@ -268,6 +270,11 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("publish --verify a.zip --pictures", 2, "--pictures has no effect with --verify"),
         ("publish --verify results/first", 1, "a folder; --verify takes an archive"),
         ("compare results/first results/first --anyway", 2, "--anyway goes with --pool"),
+        ("list note.txt", 1, "note.txt: a file; name a folder with runs in it"),
+        ("show note.txt boat", 1, "note.txt: a file, not a run; name the folder"),
+        ("read pictures", 1, "pictures: a folder; name the file of a reply"),
+        ("ledger list nowhere", 1, "no such ledger; name a ledger.sqlite or the folder of a run"),
+        ("ledger export empty.txt a.zip", 1, "empty.txt: the file is empty, so it is no ledger"),
     ],
 )
 def test_a_command_that_cannot_be_meant_is_answered_with_what_can(
@@ -277,6 +284,25 @@ def test_a_command_that_cannot_be_meant_is_answered_with_what_can(
     done = lmm(*words.split(), cwd=pictures)
     assert done.returncode == code and says in done.stderr
     assert not (pictures / "other").exists() and not (pictures / "a.zip").exists()
+
+
+def test_an_empty_name_is_refused_and_offered_no_way_out_there_is_not(pictures: Path) -> None:
+    """An unset variable of the shell is not the current folder; what is needed cannot be left out."""
+    for words in (["check", ""], ["dialogs", "import", ""]):
+        done = lmm(*words, cwd=pictures)
+        assert done.returncode == 2 and "it is empty; " in done.stderr
+    assert "leave it out" not in lmm("check", "", cwd=pictures).stderr
+    assert "leave it out" in lmm("list", "", cwd=pictures).stderr
+
+
+def test_an_empty_file_is_no_sound_ledger(pictures: Path) -> None:
+    """SQLite takes one for a database; a copy that was cut off must not pass as verified."""
+    done = lmm("ledger", "verify", "empty.txt", "results/first", cwd=pictures)
+    assert done.returncode == 1
+    assert (
+        done.stdout
+        == "problem: empty.txt: the file is empty, so it is no ledger; put back a copy\n"
+    )
 
 
 def test_a_file_that_is_no_benchmark_is_not_counted(pictures: Path) -> None:

@@ -20,6 +20,9 @@ from lmmscore.errors import (
     LmmscoreError,
     NotAuthorised,
 )
+from lmmscore.execution.executor import LedSession
+from lmmscore.images import Pictures, Recipe
+from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
@@ -180,6 +183,65 @@ def test_a_reader_that_fails_is_done_without(bench: Path, tmp_path: Path, failur
     assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
     publish(open_run(run.path), tmp_path / "run.zip")
     assert verify(tmp_path / "run.zip").problems == ()
+
+
+def test_a_reader_that_failed_is_not_asked_again(bench: Path, tmp_path: Path):
+    """Resumed once the reader answers again, a run keeps the scores that the repair gave it."""
+
+    def fails(conversation: Conversation) -> str:
+        raise JudgeUnavailable("nobody there")
+
+    out = tmp_path / "run"
+    lmmscore.run(
+        bench, judge=ScriptedJudge(musing()), out=out, reader=ScriptedJudge(fails, "cheap")
+    )
+    before = (out / "scores.csv").read_bytes()
+    judge, reader = ScriptedJudge(musing()), ScriptedJudge(musing(), "cheap")
+    lmmscore.run(bench, judge=judge, out=out, reader=reader)
+    assert (out / "scores.csv").read_bytes() == before
+    assert scores_of(out)["acc"] == 1
+    assert not reader.asked
+    assert not judge.asked
+
+
+def test_a_reader_that_failed_last_is_asked_again(bench: Path, tmp_path: Path):
+    """Where no score followed from its failure, the next run asks it, as it asks a judge."""
+    unread = musing()
+
+    def stubborn(conversation: Conversation) -> str:
+        return MUSED if "could not read" in said(conversation) else unread(conversation)
+
+    def fails(conversation: Conversation) -> str:
+        raise JudgeUnavailable("nobody there")
+
+    out = tmp_path / "run"
+    lmmscore.run(
+        bench, judge=ScriptedJudge(stubborn), out=out, reader=ScriptedJudge(fails, "cheap")
+    )
+    assert set(open_run(out).scores()["outcome"]) == {"unreadable"}
+    reader = ScriptedJudge(musing(), "cheap")
+    lmmscore.run(bench, judge=ScriptedJudge(stubborn), out=out, reader=reader)
+    assert len(reader.asked) == 1
+    assert scores_of(out)["acc"] == 7
+
+
+def test_a_record_in_which_the_reader_failed_is_led_as_it_was(bench: Path, tmp_path: Path):
+    """A batch, which looks up answers and asks later, does not put the reply to the reader either."""
+
+    def fails(conversation: Conversation) -> str:
+        raise JudgeUnavailable("nobody there")
+
+    out = tmp_path / "run"
+    lmmscore.run(
+        bench, judge=ScriptedJudge(musing()), out=out, reader=ScriptedJudge(fails, "cheap")
+    )
+    plan = open_run(out).plan()
+    (session,) = plan.protocol.sessions(next(iter(plan)))
+    led = LedSession(session, Pictures(Recipe()))
+    with Ledger(out / "ledger.sqlite", read_only=True) as ledger:
+        judge = Recorded(ScriptedJudge(musing()), ledger)
+        assert led.recall(lambda put: judge.recall(put.conversation, put.repeat)) is None
+    assert led.played().repairs == 1
 
 
 def test_a_reader_that_stops_the_run_stops_it(bench: Path, tmp_path: Path):

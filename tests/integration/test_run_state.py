@@ -644,6 +644,63 @@ def test_what_is_damaged_is_named_and_the_same_command_mends_it(
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [(",repeat,", ",rep,"), (",1,", ",x,"), (",scored,", ",scord,")],
+    ids=["column", "repeat", "outcome"],
+)
+def test_a_damaged_table_does_not_stop_the_run_that_writes_it_again(
+    right: str, wrong: str, tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A row that does not say what it is about is left out and derived again, not a crash."""
+    bench, out = make_benchmark(items=3), tmp_path / "run"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    table = out / "scores.csv"
+    before = table.read_text(encoding="utf-8")
+    table.write_text(before.replace(right, wrong, 1), encoding="utf-8")
+    judge = ScriptedJudge(fair_answer)
+    lmmscore.run(bench, judge=judge, out=out)
+    assert table.read_text(encoding="utf-8") == before
+    assert not judge.asked
+
+
+def test_a_part_is_replayed_whole_though_its_table_is_cut_off(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Which items were judged is in run.yaml; half a table does not make it a smaller part."""
+    bench, out = make_benchmark(items=4), tmp_path / "run"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, limit=3)
+    whole = (out / "scores.csv").read_bytes()
+    (out / "scores.csv").write_bytes(whole[: len(whole) // 2])
+    lmmscore.run(bench, judge=f"replay:{out}", out=tmp_path / "again")
+    assert (tmp_path / "again" / "scores.csv").read_bytes() == whole
+
+
+def test_a_finished_run_without_its_sessions_is_damaged(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """It is neither shown as a run without conversations nor published without them."""
+    out = tmp_path / "run"
+    lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=out)
+    (out / "sessions.jsonl").unlink()
+    for words in (["show", str(out), "i0"], ["publish", str(out), str(tmp_path / "a.zip")]):
+        done = CliRunner().invoke(command, words)
+        assert isinstance(done.exception, FileProblem)
+        assert "sessions.jsonl: missing; `lmmscore run` with the same" in str(done.exception)
+
+
+def test_a_run_without_its_dialog_says_so(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Whoever cut it out of run.yaml hears it, wherever the words of the dialog are needed."""
+    bench, out = make_benchmark(), tmp_path / "run"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    settings = yaml.safe_load((out / "run.yaml").read_text(encoding="utf-8"))
+    (out / "run.yaml").write_text(yaml.safe_dump({**settings, "dialogs": []}), encoding="utf-8")
+    for words in (["show", str(out), "i0"], ["run", str(bench), "--judge", f"replay:{out}"]):
+        done = CliRunner().invoke(command, words)
+        assert isinstance(done.exception, FileProblem)
+        assert "the dialog recorded in run.yaml: there is none" in str(done.exception)
+
+
 def test_a_conversation_says_which_of_its_pictures_changed_or_are_gone(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:

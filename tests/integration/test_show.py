@@ -12,7 +12,7 @@ from rich.console import Console
 
 import lmmscore
 from lmmscore.cli import lmmscore as program
-from lmmscore.cli.show import find
+from lmmscore.cli.list import find
 from lmmscore.errors import LmmscoreError
 from lmmscore.report.run_data import RunData
 from lmmscore.report.screen import print_talks
