@@ -16,7 +16,7 @@ from lmmscore.cli.command_line import (
     table_format,
 )
 from lmmscore.errors import FileProblem, counted
-from lmmscore.report.grids import NONE, Grid, TableDocument, TableLayout, plain, write
+from lmmscore.report.formats import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run

@@ -14,7 +14,7 @@ from lmmscore.leaderboard.diagnostics import PositionEffect
 from lmmscore.leaderboard.matches import PairBoard, PairTable
 from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
-from lmmscore.report.grids import (
+from lmmscore.report.formats import (
     HEADINGS,
     NONE,
     Cell,

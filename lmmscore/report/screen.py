@@ -30,8 +30,8 @@ from lmmscore.dialog import Dialog
 from lmmscore.errors import counted
 from lmmscore.judges.budget import Meter
 from lmmscore.records import OVERALL, Outcome
+from lmmscore.report.formats import NONE
 from lmmscore.report.formats.terminal import printable
-from lmmscore.report.grids import NONE
 from lmmscore.scales import show
 from lmmscore.scores import TIE, Result
 

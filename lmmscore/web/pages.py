@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import encode, fit, load_rgb, ruined
-from lmmscore.report.markup import inline_policy, page_templates, policy
+from lmmscore.web import inline_policy, page_templates, policy
 from lmmscore.web.rating import AnswerRefused, PictureWanted, RatingStudy
 from lmmscore.web.study import Assignment, Rater, letters
 

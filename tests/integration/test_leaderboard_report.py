@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.report.formats import latex, plain
-from lmmscore.report.grids import (
+from lmmscore.report.formats import (
     Grid,
     TableDocument,
     TableLayout,
     format_names,
     formats,
+    latex,
     marks,
     number,
     percent,
+    plain,
     span,
     write,
 )

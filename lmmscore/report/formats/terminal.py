@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, formats
+from lmmscore.report.formats import Cell, Grid, TableDocument, TableLayout, formats
 
 SHORT_FORM = ("rank", "method", "mean", "strength", "mean_interval", "strength_interval", "group")
 """What a narrow terminal shows of a leaderboard."""
