@@ -292,7 +292,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.screen import counting
+    from lmmscore.report.formats.terminal import counting
     from lmmscore.web.pages import web_origin, write_static
 
     if options["post"]:

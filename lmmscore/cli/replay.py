@@ -59,7 +59,7 @@ def command(
     if as_json:
         put_json(replayed.as_dict())
     else:
-        from lmmscore.report.screen import print_replayed
+        from lmmscore.report.formats.terminal import print_replayed
 
         print_replayed(replayed)
 

@@ -50,8 +50,8 @@ def command(
     The numbers that were read as scores are highlighted in the judge's own words; the scores follow
     below.
     """
+    from lmmscore.report.formats.terminal import print_talks, talks_json, talks_text
     from lmmscore.report.run_data import RunData
-    from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
     opened = open_run(run)
