@@ -1,4 +1,4 @@
-"""Tables as CSV, JSON and Markdown."""
+"""Tables as text for programs and editors: CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
