@@ -719,7 +719,7 @@ def watching(
 
     `on_start` is called before the display appears.
     """
-    from lmmscore.report.screen import Progress
+    from lmmscore.report.formats.terminal import Progress
 
     shown: list[Progress] = []
 

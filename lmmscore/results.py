@@ -22,7 +22,7 @@ from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
 from lmmscore.report.agreement_grids import render as render_agreement
-from lmmscore.report.grids import DisplayNames, number
+from lmmscore.report.formats import DisplayNames, number
 from lmmscore.report.leaderboard import display_names, render
 from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import Run

@@ -9,8 +9,7 @@ from typing import Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.plan import load_protocol
-from lmmscore.web.pages import Doors, PictureFolder, RatingPage, hosted
-from lmmscore.web.rating import RatingStudy
+from lmmscore.web.pages import Doors, PictureFolder, RatingPage, RatingStudy, hosted
 from lmmscore.web.study import Assignment, Rater, StudyOptions, make_study, open_study
 from tests.loopback import beside
 

@@ -318,7 +318,7 @@ def _bundled_dialogs() -> list[Dialog]:
 
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.report.screen import counting
+    from lmmscore.report.formats.terminal import counting
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]

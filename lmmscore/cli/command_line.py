@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.options import Declared, declared
-from lmmscore.report.grids import format_names
+from lmmscore.report.formats import format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.report.figures import Drawing
-    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.formats import DisplayNames
     from lmmscore.run_folder import Manifest, Run
     from lmmscore.score_files import HumanRatings
 

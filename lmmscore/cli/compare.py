@@ -26,12 +26,12 @@ from lmmscore.cli.command_line import (
     text_option,
     write_plots,
 )
-from lmmscore.report.grids import TableDocument, TableLayout, write
+from lmmscore.report.formats import TableDocument, TableLayout, write
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
-    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.formats import DisplayNames
 
 
 @click.command(

@@ -62,7 +62,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
         put_json({"dialogs": rows})
         return
 
-    from lmmscore.report.screen import print_list
+    from lmmscore.report.formats.terminal import print_list
 
     print_list(rows, n)
 
@@ -125,7 +125,7 @@ def show(
 ) -> None:
     """Print a dialog as it would be played, word for word."""
     from lmmscore.dialog import Dialog, load_members
-    from lmmscore.report.screen import print_script
+    from lmmscore.report.formats.terminal import print_script
     from lmmscore.session import script
 
     loaded = load_members(name)

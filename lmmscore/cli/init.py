@@ -249,7 +249,7 @@ def check(benchmark: Path, root: Path | None, as_json: bool) -> None:
     recorded as missing.
     """
     from lmmscore.benchmark import check_benchmark, read_benchmark
-    from lmmscore.report.screen import counting
+    from lmmscore.report.formats.terminal import counting
 
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:

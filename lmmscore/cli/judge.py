@@ -27,7 +27,7 @@ from lmmscore.cli.command_line import (
 from lmmscore.cli.run import judge_options
 from lmmscore.errors import JudgeFileError
 from lmmscore.judges.judge import kind_of
-from lmmscore.report.grids import Grid, number, plain, span
+from lmmscore.report.formats import Grid, number, plain, span
 
 if TYPE_CHECKING:
     from lmmscore.api import Steered

@@ -38,7 +38,7 @@ from lmmscore.cli.command_line import (
     table_format,
     write_plots,
 )
-from lmmscore.report.grids import NONE, Grid, plain
+from lmmscore.report.formats import NONE, Grid, plain
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard

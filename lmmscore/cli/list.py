@@ -20,7 +20,7 @@ from lmmscore.cli.command_line import (
     text_option,
 )
 from lmmscore.errors import FileProblem, LmmscoreError, counted
-from lmmscore.report.grids import NONE, Grid, TableDocument, TableLayout, plain, write
+from lmmscore.report.formats import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
     from lmmscore.report.run_data import RunData, Talk
@@ -167,8 +167,8 @@ def show(
     The numbers that were read as scores are highlighted in the judge's own words; the scores follow
     below.
     """
+    from lmmscore.report.formats.terminal import print_talks, talks_json, talks_text
     from lmmscore.report.run_data import RunData
-    from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
     opened = open_run(run)

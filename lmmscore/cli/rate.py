@@ -36,7 +36,7 @@ from lmmscore.options import Selection
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
-    from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.pages import RatingStudy
     from lmmscore.web.study import Rater, Study
 
 
@@ -174,7 +174,7 @@ def command(benchmark: Path, **options: Any) -> None:
     """
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
-    from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.pages import RatingStudy
     from lmmscore.web.study import open_study, study_folder
 
     refuse_without("static", "post")
@@ -292,7 +292,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.screen import counting
+    from lmmscore.report.formats.terminal import counting
     from lmmscore.web.pages import web_origin, write_static
 
     if options["post"]:

@@ -251,7 +251,7 @@ def replay(
     if as_json:
         put_json(replayed.as_dict())
     else:
-        from lmmscore.report.screen import print_replayed
+        from lmmscore.report.formats.terminal import print_replayed
 
         print_replayed(replayed)
 

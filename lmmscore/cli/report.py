@@ -85,8 +85,8 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     every conversation and, with --human, the agreement with raters. A run that is still going is
     shown as far as it has got.
     """
+    from lmmscore.report.formats.terminal import counting
     from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.screen import counting
 
     opened = _open(runs, options["images"], options["names"])
     page = PageOptions(

@@ -42,7 +42,8 @@ def command(run: Path, host: str, port: int) -> None:
 
 
 async def _watch(run: Path, host: str, port: int) -> None:
-    from lmmscore.web.pages import LivePage, hosted, until_interrupted
+    from lmmscore.web.live import LivePage
+    from lmmscore.web.pages import hosted, until_interrupted
 
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
@@ -68,7 +69,8 @@ class WatchAlongside:
         asyncio.run(self._host(folder))
 
     async def _host(self, folder: Path) -> None:
-        from lmmscore.web.pages import LivePage, hosted
+        from lmmscore.web.live import LivePage
+        from lmmscore.web.pages import hosted
 
         self._loop = asyncio.get_running_loop()
         page = LivePage(folder, open_live, report_of, link_token(folder))

@@ -24,7 +24,7 @@ from lmmscore.agreement.statistics import (
     WITHIN_METHOD,
     statistics,
 )
-from lmmscore.report.grids import (
+from lmmscore.report.formats import (
     NONE,
     Cell,
     Grid,

@@ -25,7 +25,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
-from lmmscore.report.grids import DisplayNames, rank_span
+from lmmscore.report.formats import DisplayNames, rank_span
 from lmmscore.report.leaderboard import title_of
 from lmmscore.stats import Floats, correlation
 

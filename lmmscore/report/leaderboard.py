@@ -13,7 +13,7 @@ from lmmscore.leaderboard.cube import Groups
 from lmmscore.leaderboard.diagnostics import PositionEffect
 from lmmscore.leaderboard.matches import PairBoard, PairTable
 from lmmscore.records import OVERALL
-from lmmscore.report.grids import (
+from lmmscore.report.formats import (
     HEADINGS,
     NONE,
     Cell,

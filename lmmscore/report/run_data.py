@@ -24,7 +24,7 @@ from lmmscore.ledger import Ledger, RecordedExchange, problems
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
-from lmmscore.report.grids import DisplayNames
+from lmmscore.report.formats import DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord, shown_digests
 from lmmscore.scales import show

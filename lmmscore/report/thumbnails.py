@@ -7,6 +7,7 @@ caller who may have threads nor begun by `multiprocessing`, which runs the calle
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -15,14 +16,16 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
+from urllib.parse import quote
 
-from lmmscore.errors import ImageProblem
-from lmmscore.images import thumbnail
+from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.images import encode, load_rgb, thumbnail
 
 SIZES_PX = ((300, 512), (1_500, 320))
 MANY_PX = 192
@@ -230,6 +233,90 @@ class ThumbnailCache:
             with contextlib.suppress(sqlite3.Error):
                 self._db.commit()
             self._db.close()
+
+
+# --------------------------------------------------------------------------------------------------
+# Where the page finds its pictures: inside itself, or in a folder beside it.
+# --------------------------------------------------------------------------------------------------
+
+BUNDLE = 60
+"""Thumbnails per bundle, which is unpacked when the first of them comes into view."""
+
+Bundled = TypeVar("Bundled")
+
+_SHOWN_AS_THEY_ARE = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePlace:
+    """Where a page finds its pictures."""
+
+    thumbnails: list[list[str]]
+    """In bundles: Base64, or paths relative to the page; empty where a file cannot be opened."""
+    full: list[str]
+    """One per picture: a data URL, or a path relative to the page; none unless asked for."""
+
+
+def place_pictures(
+    pictures: Iterable[Path], thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
+) -> PicturePlace:
+    """Put the thumbnails and the full pictures where the page will find them.
+
+    With `assets`, a folder beside the page, all pictures are files in it; else they are inside the
+    page, the full ones only if asked for.
+    """
+    if assets is None:
+        texts = [base64.b64encode(data).decode() for data in thumbnails]
+        originals = [_data_address(path) for path in pictures] if full else []
+        return PicturePlace(bundles(texts, BUNDLE), originals)
+
+    try:
+        assets.mkdir(parents=True, exist_ok=True)
+        addresses = [_beside(data, ".webp", assets) for data in thumbnails]
+        originals = [_beside(*_original(path), assets) for path in pictures]
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
+
+    return PicturePlace(bundles(addresses, BUNDLE), originals)
+
+
+def bundles(things: Sequence[Bundled], size: int) -> list[list[Bundled]]:
+    """Return things in bundles of this size; the last may be smaller."""
+    return [list(things[start : start + size]) for start in range(0, len(things), size)]
+
+
+def _original(path: Path) -> tuple[bytes, str]:
+    """Return a picture in full as a browser can show it, and the ending of its name."""
+    ending = path.suffix.lower()
+    try:
+        if ending in _SHOWN_AS_THEY_ARE:
+            return path.read_bytes(), ending
+        return encode(load_rgb(path), "png"), ".png"
+    except (OSError, ImageProblem):
+        return b"", ending
+
+
+def _data_address(path: Path) -> str:
+    data, ending = _original(path)
+    if not data:
+        return ""
+    return f"data:{_SHOWN_AS_THEY_ARE[ending]};base64,{base64.b64encode(data).decode()}"
+
+
+def _beside(data: bytes, ending: str, folder: Path) -> str:
+    """Write a file named after its content; return its path relative to the page."""
+    if not data:
+        return ""
+    name = f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"
+    if not (folder / name).exists():
+        (folder / name).write_bytes(data)
+    return f"{quote(folder.name)}/{name}"
 
 
 if __name__ == "__main__":

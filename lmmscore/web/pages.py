@@ -1,16 +1,17 @@
-"""The pages on which people rate and watch, their server, and the rating page as a folder.
+"""The page on which people rate: its server, what a rater is shown, and the page as a folder.
 
-On a server, an answer is on the disk before the page says so; in a folder, the page keeps it.
+On a server, an answer is on the disk before the page says so; in a folder, the page keeps it. The
+server's guard, headers and assets serve the live page too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import logging
 import os
+import random
 import re
 import signal
 import threading
@@ -19,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -27,14 +28,34 @@ from jinja2 import Environment
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from lmmscore.benchmark import Benchmark
+from lmmscore.conversation import task_title
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import encode, fit, load_rgb, ruined
-from lmmscore.report.markup import inline_policy, page_templates, policy
-from lmmscore.web.rating import AnswerRefused, PictureWanted, RatingStudy
-from lmmscore.web.study import Assignment, Rater, letters
-
-if TYPE_CHECKING:
-    from lmmscore.web.live import LiveRun
+from lmmscore.records import Item
+from lmmscore.web import inline_policy, page_templates, policy
+from lmmscore.web.study import (
+    COMMENT_CHARACTERS,
+    AnswerRefused,
+    Assignment,
+    PracticeItem,
+    Rater,
+    RaterAnswer,
+    RatingDatabase,
+    ShownEdit,
+    Slot,
+    Subject,
+    answers_for_page,
+    checked_answer,
+    choose_repeat,
+    choose_subject,
+    factor_for_page,
+    letters,
+    order_on_screen,
+    seconds_sent,
+    slots_for,
+    subjects_of,
+)
 
 _log = logging.getLogger("lmmscore.web")
 
@@ -150,7 +171,7 @@ Trouble = Callable[[web.Request, int, str, str], web.Response]
 """Makes the answer to a request that failed, of its status, a code for the page, and words."""
 
 
-def _guard(answer: Trouble) -> Any:
+def guard(answer: Trouble) -> Any:
     """Return a middleware that answers every trouble in words; paths and tracebacks stay here."""
 
     @web.middleware
@@ -189,6 +210,358 @@ def _log_failure(request: web.Request) -> None:
     """Log an error of ours with its traceback, but no address and no token of a rater."""
     route = request.match_info.route.resource
     _log.exception("%s %s failed", request.method, route.canonical if route else "?")
+
+
+# --------------------------------------------------------------------------------------------------
+# What a rater is shown and may answer. The page hears of no method, no item id and no file.
+# --------------------------------------------------------------------------------------------------
+
+AHEAD = 2
+"""Screens a rater has open: the one they see, and the next, whose pictures are loaded meanwhile."""
+
+ANSWERS_PER_SCREEN = 2_000
+
+NONCE = re.compile(r"[A-Za-z0-9_-]{8,64}")
+"""What the page gives an answer, so that one sent twice is kept once."""
+
+REASONS = (
+    "The picture is not shown, or is broken",
+    "I do not understand the instruction",
+    "The factor does not apply to this edit",
+    "I find the content disturbing",
+    "Another reason",
+)
+
+LABELS = {"source": "Source", "reference": "Reference", "marked": "Marked source"}
+
+
+@dataclass(frozen=True, slots=True)
+class PictureWanted:
+    """Which file a picture is made from, and how."""
+
+    item: Item
+    kind: str
+    method: str
+    check: str
+
+
+class RatingStudy:
+    """A study in progress: hands out screens, takes answers."""
+
+    def __init__(self, database: RatingDatabase, whole: Benchmark, chosen: Benchmark) -> None:
+        """`chosen` is given out from now on; raters may have screens from all of `whole`."""
+        self.database = database
+        self.study = database.study
+        self.items = {item.id: item for item in whole.items}
+        self.subjects = subjects_of(chosen, self.study.covers, self.study.practice)
+        self._numbers = {subject: number for number, subject in enumerate(self.subjects)}
+        self._check_given(whole)
+
+    def _check_given(self, whole: Benchmark) -> None:
+        """Raise where a rater has a screen about something that is no longer in the benchmark."""
+        for each in self.database.all_assignments():
+            item = self.items.get(each.subject.item)
+            wanted = {shown.method for shown in each.shown if shown.kind == "edit"}
+            if item is None or wanted - set(item.edits):
+                raise FileProblem(
+                    f"{whole.path}: raters have been given edits of {each.subject.item!r} that are "
+                    "not in it any more; put them back, or begin another study with --out"
+                )
+
+    # Who
+
+    def rater(self, token: str) -> Rater:
+        """Return the rater of a link. Raises AnswerRefused for a forged or expired one."""
+        found = self.database.rater_by_token(token)
+        if found is None:
+            raise AnswerRefused(404, "unknown", "This link is not valid. Please ask for a new one.")
+
+        if found.expired:
+            raise AnswerRefused(410, "expired", "This link has expired. Please ask for a new one.")
+
+        return found
+
+    # Handing out screens
+
+    def hand_out(self, rater: Rater, ahead: int = AHEAD) -> list[Assignment]:
+        """Return the rater's screens, after giving them what they are to see next."""
+        given = self.database.assignments(rater)
+        while sum(not each.done for each in given) < ahead:
+            before = len(given)
+            self._give_one(rater, given)
+            given = self.database.assignments(rater)
+            if len(given) == before:
+                break
+
+        return given
+
+    def _give_one(self, rater: Rater, given: Sequence[Assignment]) -> None:
+        """Give the next screen, if there is one."""
+        place = len(given)
+        practice = self.study.practice
+        if place < len(practice):
+            self._give_practice(rater, place, practice[place])
+            return
+
+        slots = self._slots(rater)
+        if place - len(practice) >= len(slots):
+            return
+
+        slot = slots[place - len(practice)]
+        had = [each.subject for each in given if each.purpose == "rate"]
+        rng = random.Random(f"{self.study.id} {rater.id} {place}")
+        covered, shown_before = self.database.counts()
+        subject = self._subject(slot, had, covered, rng)
+        if subject is None and self._repeats_left(slots, given):
+            # Others have covered the rest of the share; what is to be repeated still is.
+            slot = Slot("repeat")
+            subject = self._subject(slot, had, covered, rng)
+
+        if subject is None:
+            return
+
+        number, times = self._numbers.get(subject, 0), shown_before.get(subject, 0)
+        shown = order_on_screen(self.study, subject, number, times, slot, rng)
+        self.database.assign(rater, place, subject, shown, slot.purpose)
+
+    def questions(self) -> dict[str, Any]:
+        """Return what is asked on every screen."""
+        return {
+            "covers": self.study.covers,
+            "factors": [factor_for_page(factor) for factor in self.study.factors],
+            "reasons": list(REASONS),
+            "commentLimit": COMMENT_CHARACTERS,
+        }
+
+    def _repeats_left(self, slots: Sequence[Slot], given: Sequence[Assignment]) -> bool:
+        planned = sum(slot.purpose == "repeat" for slot in slots)
+        return sum(each.purpose == "repeat" for each in given) < planned
+
+    def _subject(
+        self,
+        slot: Slot,
+        had: Sequence[Subject],
+        covered: Mapping[Subject, int],
+        rng: random.Random,
+    ) -> Subject | None:
+        if slot.purpose == "repeat":
+            return choose_repeat(had, rng)
+        if slot.purpose in ("source", "failure"):
+            return rng.choice(self.subjects)
+        return choose_subject(self.subjects, covered, had, self.study.raters_per_edit, rng)
+
+    def _give_practice(self, rater: Rater, place: int, practice: PracticeItem) -> None:
+        present = self.items[practice.item].edits
+        methods = [method for method in self.study.methods if method in present]
+        if self.study.covers != "item":
+            wanted = [method for method in methods if method in practice.expect] or methods
+            methods = wanted[: 1 if self.study.covers == "edit" else 2]
+
+        rng = random.Random(f"{self.study.id} practice {place}")
+        rng.shuffle(methods)
+        subject = Subject(item=practice.item, methods=tuple(methods))
+        shown = [ShownEdit("edit", method) for method in methods]
+        self.database.assign(rater, place, subject, shown, "practice")
+
+    def _slots(self, rater: Rater) -> list[Slot]:
+        share = min(self.study.items_per_rater or len(self.subjects), len(self.subjects))
+        return slots_for(self.study, rater.id, share)
+
+    # What the page is told
+
+    def state(self, rater: Rater) -> dict[str, Any]:
+        """Return all the page needs: the study, the rater's screens and answers so far."""
+        own = {"rater": rater.id, "consented": rater.consented, "study": self.questions()}
+        if not rater.consented:
+            return {**own, "screens": [], "total": 0, "finished": False, "code": ""}
+
+        given = self.hand_out(rater)
+        answers = self.database.answers(rater)
+        revisions = self.database.revisions(rater)
+        screens = [
+            self.screen(each, answers.get(each.id, []), revisions.get(each.id, 0)) for each in given
+        ]
+        finished = all(each.done for each in given)
+        if finished and not rater.finished:
+            self.database.finish(rater)
+
+        planned = len(self.study.practice) + len(self._slots(rater))
+        waiting = sum(not each.done for each in given)
+
+        return {
+            **own,
+            "screens": screens,
+            # Fewer screens waiting than there could be: others have covered the rest of the share.
+            "total": planned if waiting >= AHEAD else len(given),
+            "finished": finished,
+            "code": rater.code if finished and given else "",
+        }
+
+    def screen(
+        self, assignment: Assignment, answers: Sequence[RaterAnswer], revision: int
+    ) -> dict[str, Any]:
+        """Return one screen with its answers. Pictures go by random names, edits by letters."""
+        item = self.items[assignment.subject.item]
+        names = letters(len(assignment.shown))
+        slots = [
+            {"letter": letter, "picture": self._edit_picture(item, shown)}
+            for letter, shown in zip(names, assignment.shown, strict=True)
+        ]
+        given = [
+            {"label": LABELS.get(kind, kind), "picture": self.database.picture_id(item.id, kind)}
+            for kind in self.study.shows
+        ]
+        practice = assignment.purpose == "practice"
+
+        return {
+            "id": assignment.id,
+            "practice": practice,
+            "done": assignment.done,
+            "task": task_title(item.task),
+            "instruction": item.instruction,
+            "given": given,
+            "slots": slots,
+            "answers": answers_for_page(answers),
+            "revision": revision,
+            "seconds": assignment.seconds,
+            "feedback": self._feedback(assignment, answers)
+            if practice and assignment.done
+            else None,
+        }
+
+    def _edit_picture(self, item: Item, shown: ShownEdit) -> str:
+        if shown.kind == "edit":
+            return self.database.picture_id(item.id, "edit", shown.method)
+        return self.database.picture_id(item.id, "source", check=shown.kind)
+
+    # What the rater answers
+
+    def answer(self, rater: Rater, sent: Any) -> dict[str, Any]:
+        """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
+        assignment = self._own(rater, sent)
+        answer = self._checked(assignment, sent)
+        seconds = seconds_sent(sent.get("seconds"))
+        if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
+            text = "This screen was changed too often; please continue with the next one."
+            raise AnswerRefused(429, "too-many", text)
+
+        revision = self.database.revision(assignment.id)
+        return {"saved": True, "screen": assignment.id, "revision": revision}
+
+    def _own(self, rater: Rater, sent: Any) -> Assignment:
+        """Return the screen that something was sent about. Raises unless it is this rater's."""
+        if not isinstance(sent, dict):
+            raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
+        if not rater.consented:
+            raise AnswerRefused(403, "consent", "Please read the first page and press Begin.")
+
+        for each in self.database.assignments(rater):
+            if each.id == sent.get("screen"):
+                return each
+
+        raise AnswerRefused(403, "not-yours", "This screen is not among yours. Please reload.")
+
+    def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> RaterAnswer:
+        nonce = str(sent.get("nonce") or "")
+        if not NONCE.fullmatch(nonce):
+            raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
+        kind, slot, factor, value = checked_answer(self.study, sent)
+        if slot and slot not in letters(len(assignment.shown)):
+            raise AnswerRefused(422, "no-such-edit", "There is no such edit on this screen.")
+
+        return RaterAnswer(assignment.id, kind, slot, factor, value, f"{assignment.id}:{nonce}")
+
+    def advance(self, rater: Rater, sent: Any) -> dict[str, Any]:
+        """Close a screen that is fully answered, and return the state with the next one."""
+        assignment = self._own(rater, sent)
+        answers = self.database.answers(rater).get(assignment.id, [])
+        missing = self._missing(assignment, answers)
+        if missing:
+            raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
+
+        self.database.touch(assignment, seconds_sent(sent.get("seconds")), done=True)
+        return self.state(rater)
+
+    def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
+        told = answers_for_page(answers)
+        if self.study.covers == "pair":
+            unable = any(told["unable"].values())
+            return [] if told["choice"] or unable else ["which of the two is better"]
+
+        lacking = []
+        for letter in letters(len(assignment.shown)):
+            if told["unable"].get(letter):
+                continue
+
+            scores = told["scores"].get(letter, {})
+            lacking += [
+                f"{letter} {factor.name or factor.key}"
+                for factor in self.study.factors
+                if scores.get(factor.key) is None
+            ]
+
+        return lacking
+
+    def _feedback(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
+        """Return what to tell a rater after practice: which answers were not as expected."""
+        practiced = [p for p in self.study.practice if p.item == assignment.subject.item]
+        # The study may have been started again without practice, or with other items.
+        if not practiced:
+            return {"text": "", "remarks": []}
+
+        practice = practiced[0]
+        told = answers_for_page(answers)
+        remarks = []
+        names = letters(len(assignment.shown))
+        for letter, shown in zip(names, assignment.shown, strict=True):
+            for key, (low, high) in practice.expect.get(shown.method, {}).items():
+                score = told["scores"].get(letter, {}).get(key)
+                factor = self.study.factor(key)
+                if factor is None or score is None or low <= float(score) <= high:
+                    continue
+
+                expected = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+                remarks.append(
+                    f"{letter}, {factor.name or key}: you gave {score}; expected was {expected}."
+                )
+
+        return {"text": practice.feedback, "remarks": remarks}
+
+    # Pictures
+
+    def picture(self, rater: Rater, name: str) -> PictureWanted:
+        """Return what a picture is made from. Raises AnswerRefused unless this rater may see it."""
+        found = self.database.picture(name)
+        if found is None or not self._may_see(rater, found):
+            raise AnswerRefused(404, "no-picture", "There is no such picture.")
+        return self.picture_of(name)
+
+    def picture_of(self, name: str) -> PictureWanted:
+        """Return what a picture of this study is made from."""
+        found = self.database.picture(name)
+        if found is None:
+            raise AnswerRefused(404, "no-picture", "There is no such picture.")
+
+        item, kind, method, check = found
+        return PictureWanted(self.items[item], kind, method, check)
+
+    def _may_see(self, rater: Rater, picture: tuple[str, str, str, str]) -> bool:
+        item, kind, method, check = picture
+        wanted = (kind if kind == "edit" else check, method)
+
+        for each in self.database.assignments(rater):
+            if each.subject.item != item:
+                continue
+
+            if kind != "edit" and not check:
+                return True
+
+            if any((shown.kind, shown.method) == wanted for shown in each.shown):
+                return True
+
+        return False
 
 
 # --------------------------------------------------------------------------------------------------
@@ -239,7 +612,7 @@ class RatingPage:
 
     def app(self) -> web.Application:
         """Return the application with all its routes."""
-        app = web.Application(client_max_size=MOST_BYTES, middlewares=[_guard(_in_words)])
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[guard(_in_words)])
         for prefix in dict.fromkeys(["", self._doors.prefix]):
             own = f"{prefix}/r/{{token}}"
             if prefix:
@@ -560,188 +933,3 @@ def _pictures(share: dict[str, Any]) -> set[str]:
 def _write_picture(rating: RatingStudy, name: str, path: Path) -> None:
     wanted = rating.picture_of(name)
     path.write_bytes(prepared(wanted, rating.study.max_side_px))
-
-
-# --------------------------------------------------------------------------------------------------
-# The live page: a run watched through server-sent events. It answers questions and takes none.
-# --------------------------------------------------------------------------------------------------
-
-
-LOOK_S = 1.0
-"""How often the files are looked at while somebody watches."""
-
-BEAT_S = 15.0
-"""Longest pause between two lines sent, so that a dead connection is noticed."""
-
-RETRY_MS = 1000
-"""How soon a browser connects again when the page was away."""
-
-
-class LivePage:
-    """Handlers of the live page; any number may watch, the files are looked at once for all."""
-
-    def __init__(
-        self,
-        path: Path,
-        opened: Callable[[Path], LiveRun],
-        reported: Callable[[Path], Path],
-        token: str,
-    ) -> None:
-        """`opened` opens the run once it is there; `reported` gives the file of its report."""
-        self.token = token
-        self._reported = reported
-        self._path = path
-        self._opened = opened
-        self._live: LiveRun | None = None
-        self._snapshot: dict[str, Any] = {}
-        self._changed = asyncio.Condition()
-        self._number = 0
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="watch")
-        self._looking: asyncio.Task[None] | None = None
-        self._closing = False
-
-    def app(self) -> web.Application:
-        """Return the application; every route requires the token of the link."""
-        app = web.Application(client_max_size=1024, middlewares=[_guard(_briefly)])
-        app.router.add_get("/favicon.ico", no_icon)
-        app.router.add_get("/w/{token}/", self._page)
-        app.router.add_get("/w/{token}/events", self._events)
-        app.router.add_get("/w/{token}/report", self._report)
-        app.router.add_get("/w/{token}/assets/{name}", self._asset)
-        app.on_startup.append(self._begin)
-        app.on_shutdown.append(self._end)
-
-        return app
-
-    async def _begin(self, _: web.Application) -> None:
-        await self._look()
-        self._looking = asyncio.create_task(self._look_on())
-
-    async def _end(self, _: web.Application) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
-
-        async with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-
-        self._reader.shutdown()
-
-    async def _look_on(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_S)
-            await self._look()
-
-    async def _look(self) -> None:
-        try:
-            found = await asyncio.get_running_loop().run_in_executor(self._reader, self._read)
-        except (LmmscoreError, OSError) as error:
-            # Files being moved or the run being started again: say so, and look again.
-            found = {**self._snapshot, "trouble": str(error)}
-        except Exception:
-            # A mistake of ours must not end the watching: the next look may succeed.
-            _log.exception("looking at the run failed")
-            found = {**self._snapshot, "trouble": "Looking at the run failed; see the terminal."}
-
-        if found != self._snapshot:
-            async with self._changed:
-                self._snapshot = found
-                self._number += 1
-                self._changed.notify_all()
-
-    def _read(self) -> dict[str, Any]:
-        if self._live is None:
-            # The page may be there before the run has written anything.
-            self._live = self._opened(self._path)
-        self._live.refresh()
-        return {**self._live.snapshot(), "trouble": ""}
-
-    def _check(self, request: web.Request) -> None:
-        given = request.match_info["token"].encode()
-        if not hmac.compare_digest(given, self.token.encode()):
-            raise web.HTTPNotFound
-
-    async def _page(self, request: web.Request) -> web.Response:
-        self._check(request)
-        return web.Response(text=render("watch.html.j2", {}), content_type="text/html")
-
-    async def _asset(self, request: web.Request) -> web.Response:
-        self._check(request)
-        return asset_response(request.match_info["name"])
-
-    async def _report(self, request: web.Request) -> web.StreamResponse:
-        self._check(request)
-        loop = asyncio.get_running_loop()
-        try:
-            path = await loop.run_in_executor(None, self._reported, self._path)
-        except LmmscoreError as error:
-            return web.Response(status=503, text=f"There is no report yet: {error}\n")
-
-        # The report brings a policy of its own, by digest; ours would forbid what it holds.
-        response = web.FileResponse(path)
-        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
-        response.content_type = "text/html"
-
-        return response
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send everything, then what changes, part by part."""
-        self._check(request)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        add_headers(response)
-        # Whoever closes the page leaves in the middle of this: that is no failure.
-        with contextlib.suppress(ConnectionResetError):
-            await response.prepare(request)
-            await self._send_changes(response)
-
-        return response
-
-    async def _send_changes(self, response: web.StreamResponse) -> None:
-        await response.write(f"retry: {RETRY_MS}\n\n".encode())
-        sent: dict[str, Any] = {}
-        number = -1
-        while not self._closing:
-            if number != self._number:
-                number, now = self._number, self._snapshot
-                await response.write(_event(_difference(sent, now)))
-                sent = now
-            else:
-                await response.write(b": here\n\n")
-
-            await self._wait_after(number)
-
-    async def _wait_after(self, number: int) -> None:
-        async with self._changed:
-            try:
-                await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self._closing or self._number != number), BEAT_S
-                )
-            except TimeoutError:
-                return
-
-
-def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts that changed; of the grid, the rows that changed."""
-    told = {name: part for name, part in now.items() if before.get(name) != part}
-    grid, old = told.get("grid"), before.get("grid")
-    if (
-        grid
-        and old
-        and grid["methods"] == old["methods"]
-        and len(grid["items"]) == len(old["items"])
-    ):
-        pairs = zip(old["items"], grid["items"], strict=True)
-        changed = {place: new for place, (was, new) in enumerate(pairs) if was != new}
-        told["grid"] = {**grid, "items": None, "changed": changed}
-
-    return told
-
-
-def _event(data: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n".encode()
-
-
-def _briefly(_request: web.Request, status: int, _code: str, _text: str) -> web.Response:
-    words = "something went wrong; see the terminal" if status >= 500 else "not here"
-    return web.Response(status=status, text=f"{status}: {words}\n")

@@ -25,25 +25,23 @@ from lmmscore.leaderboard.differences import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, Formula
 from lmmscore.tables import defuse, restore
-from lmmscore.web.rating import (
-    AnswerRefused,
-    answers_for_page,
-    checked_answer,
-    seconds_sent,
-    slots_for,
-)
 from lmmscore.web.study import (
     FILE_NAME,
+    AnswerRefused,
     Assignment,
     RaterAnswer,
     RatingDatabase,
     ShownEdit,
     Study,
     Subject,
+    answers_for_page,
+    checked_answer,
     is_rating_database,
     letters,
     raters_needed,
+    seconds_sent,
     share_of_scale,
+    slots_for,
 )
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A rating study: what human raters are asked about which edits, and the file of their answers."""
+"""A rating study: what is asked about which edits, who rates what, and the file of the answers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import hashlib
 import hmac
 import json
 import math
+import random
 import re
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -24,7 +26,7 @@ from pydantic import Field
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, counted, nearest
-from lmmscore.plan import Plan, Protocol, make_plan
+from lmmscore.plan import Plan, Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
@@ -343,6 +345,248 @@ class ShownEdit:
 
     kind: Literal["edit", "source", "failure"]
     method: str = ""
+
+
+# --------------------------------------------------------------------------------------------------
+# Which answers a rater may give.
+# --------------------------------------------------------------------------------------------------
+
+COMMENT_CHARACTERS = 2_000
+MOST_SECONDS = 24 * 3600.0
+
+
+class AnswerRefused(LmmscoreError):
+    """An answer or a link that cannot be taken. The status is HTTP's; the code is for the page."""
+
+    def __init__(self, status: int, code: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.code = code
+
+
+def answers_for_page(answers: Sequence[RaterAnswer]) -> dict[str, Any]:
+    """Return the answers of a screen as the page keeps them."""
+    told: dict[str, Any] = {"scores": {}, "unable": {}, "choice": None, "comment": ""}
+    for answer in answers:
+        if answer.kind == "score":
+            told["scores"].setdefault(answer.slot, {})[answer.factor] = answer.value
+        elif answer.kind == "unable":
+            told["unable"][answer.slot] = answer.value
+        elif answer.kind == "choice":
+            told["choice"] = answer.value
+        else:
+            told["comment"] = answer.value or ""
+
+    return told
+
+
+def checked_answer(study: Study, sent: Any) -> tuple[str, str, str, str | None]:
+    """Return kind, slot, factor and value of an answer. Raises AnswerRefused where it is none."""
+    if not isinstance(sent, dict):
+        raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
+    kind, slot, factor = (str(sent.get(name) or "") for name in ("kind", "slot", "factor"))
+    value = sent.get("value")
+    if kind == "score" and slot and study.covers != "pair":
+        return kind, slot, factor, _score(study, factor, value)
+
+    if kind == "unable" and slot:
+        return kind, slot, "", _short_text(value)
+
+    if kind == "comment":
+        return kind, "", "", _short_text(value)
+
+    if kind == "choice" and study.covers == "pair":
+        return kind, "", "", _choice(value)
+
+    raise AnswerRefused(422, "no-such-question", "There is no such question here.")
+
+
+def _score(study: Study, factor: str, value: Any) -> str | None:
+    known = study.factor(factor)
+    if known is None:
+        raise AnswerRefused(422, "no-such-question", "There is no such factor here.")
+
+    if value is None:
+        return None
+
+    try:
+        return show(parse_score(known, value))
+    except LmmscoreError as error:
+        raise AnswerRefused(422, "off-the-scale", str(error)) from error
+
+
+def seconds_sent(value: Any) -> float:
+    """Return the time spent on a screen as the page reports it; 0 for anything invalid."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    # NaN fails the comparison and counts as no time; a whole number may be too large for a float.
+    return float(min(value, MOST_SECONDS)) if value > 0 else 0.0
+
+
+def _short_text(value: Any) -> str | None:
+    if value is None:
+        return None
+
+    if not isinstance(value, str):
+        raise AnswerRefused(422, "malformed", "This is not a text.")
+
+    if len(value) > COMMENT_CHARACTERS:
+        raise AnswerRefused(
+            413,
+            "too-long",
+            f"At most {COMMENT_CHARACTERS:,} characters, please; nothing was saved.",
+        )
+
+    # Lone surrogates can come in JSON, but no file or database takes them.
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _choice(value: Any) -> str | None:
+    if value is None:
+        return None
+    if value not in CHOICES:
+        raise AnswerRefused(422, "off-the-scale", f"Choose one of {', '.join(CHOICES)}.")
+    return str(value)
+
+
+# --------------------------------------------------------------------------------------------------
+# Who rates what: coverage first, chance second; positions balanced over raters.
+# --------------------------------------------------------------------------------------------------
+
+
+SCREENS_PER_CHECK = 20
+"""Each kind of check occurs once per this many screens, and at least once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a rater's share, before it is known which item will fill it."""
+
+    purpose: Purpose
+    hidden: tuple[Literal["source", "failure"], ...] = ()
+    """Checks that stand among the edits of this screen."""
+
+
+def slots_for(study: Study, rater: str, screens: int) -> list[Slot]:
+    """Return the places of a rater's share, the same whenever it is asked for.
+
+    Where all edits of an item are on one screen, a hidden source or failure stands among them;
+    otherwise it is a screen of its own.
+    """
+    rng = random.Random(f"{study.id} {rater} slots")
+    times = max(1, math.ceil(screens / SCREENS_PER_CHECK)) if screens else 0
+    slots = [Slot("rate")] * screens
+    for check in study.checks:
+        if check == "repeat":
+            slots = _with_repeats(slots, times, rng)
+        elif study.covers == "item":
+            slots = _with_hidden(slots, check, times, rng)
+        else:
+            slots = _with_screens(slots, check, times, rng)
+
+    return slots
+
+
+def _with_hidden(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    # A screen holds at most one check: two would give each other away.
+    free = [place for place, slot in enumerate(slots) if slot == Slot("rate")]
+    chosen = set(rng.sample(free, min(times, len(free))))
+    return [Slot("rate", (check,)) if k in chosen else slot for k, slot in enumerate(slots)]
+
+
+def _with_screens(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(min(1, len(made)), len(made)), Slot(check))
+    return made
+
+
+def _with_repeats(slots: list[Slot], times: int, rng: random.Random) -> list[Slot]:
+    # Late in the share: what is repeated must have left the memory as far as the share allows.
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(math.ceil(len(made) * 2 / 3), len(made)), Slot("repeat"))
+    return made
+
+
+def choose_subject(
+    subjects: Sequence[Subject],
+    coverage: Mapping[Subject, int],
+    had: Sequence[Subject],
+    wanted: int,
+    rng: random.Random,
+) -> Subject | None:
+    """Return what this rater judges next: the least covered, by lot among equals.
+
+    None when all is covered.
+    """
+    seen = set(had)
+    by_coverage: dict[int, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        covered = coverage.get(subject, 0)
+        if subject not in seen and covered < wanted:
+            by_coverage[covered].append(subject)
+
+    if not by_coverage:
+        return None
+
+    equals = by_coverage[min(by_coverage)]
+    # Two edits of one item in a row would be compared, which a dialog about one edit does not ask.
+    last = had[-1].item if had else ""
+    elsewhere = [subject for subject in equals if subject.item != last]
+
+    return rng.choice(elsewhere or equals)
+
+
+def choose_repeat(had: Sequence[Subject], rng: random.Random) -> Subject | None:
+    """Return a subject to show again, from the earlier half of what a rater has had."""
+    earlier = had[: math.ceil(len(had) / 2)]
+    return rng.choice(earlier) if earlier else None
+
+
+def order_on_screen(
+    study: Study, subject: Subject, number: int, times: int, slot: Slot, rng: random.Random
+) -> tuple[ShownEdit, ...]:
+    """Return what stands at A, B, C …: balanced over the times a subject is shown, checks by lot.
+
+    `number` is the subject's place in the study; `times` how often it was shown before.
+    """
+    methods = order_of(
+        "balanced",
+        subject.methods,
+        item=subject.item,
+        item_number=number + times,
+        repeat=1,
+        repeats=1,
+        seed=study.seed,
+    )
+    if slot.purpose in ("source", "failure"):
+        return _check_screen(study.covers, slot.purpose, methods, rng)
+
+    shown = [ShownEdit("edit", method) for method in methods]
+    for kind in slot.hidden:
+        shown.insert(rng.randint(0, len(shown)), ShownEdit(kind))
+
+    return tuple(shown)
+
+
+def _check_screen(
+    covers: Covers,
+    check: Literal["source", "failure"],
+    methods: Sequence[str],
+    rng: random.Random,
+) -> tuple[ShownEdit, ...]:
+    if covers == "edit":
+        return (ShownEdit(check),)
+
+    pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
+    rng.shuffle(pair)
+    return tuple(pair)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from lmmscore.score_files import Columns
-from lmmscore.web.pages import write_static
-from lmmscore.web.rating import RatingStudy
+from lmmscore.web.pages import RatingStudy, write_static
 from lmmscore.web.rating_results import database_rows, read_human_ratings
 from tests.rating_studies import METHODS, new_rater, rating_study, served
 

@@ -21,7 +21,8 @@ import lmmscore
 from lmmscore.cli.watch import open_live, report_of
 from lmmscore.judges.pixels import Pixels
 from lmmscore.records import Reply
-from lmmscore.web.pages import LivePage, hosted
+from lmmscore.web.live import LivePage
+from lmmscore.web.pages import hosted
 from tests.loopback import beside
 from tests.rating_studies import DEMO
 

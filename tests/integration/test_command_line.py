@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import COMMANDS, SIBLINGS
 from lmmscore.cli import lmmscore as program
-from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
+from lmmscore.report.formats import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
 

@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.report.formats import latex, plain
-from lmmscore.report.grids import (
+from lmmscore.report.formats import (
     Grid,
     TableDocument,
     TableLayout,
     format_names,
     formats,
+    latex,
     marks,
     number,
     percent,
     span,
+    text,
     write,
 )
 from lmmscore.report.leaderboard import FORMATS, render
@@ -214,11 +215,11 @@ def test_latex_text_is_ascii_and_has_no_open_brace(text: str) -> None:
 
 def test_markdown_keeps_its_columns_and_plain_names() -> None:
     """A pipe in a name does not open a column, and an ordinary underscore stays as it is."""
-    assert plain.escape("a|b") == r"a\|b"
-    assert plain.escape("null_text") == "null_text"
-    assert plain.escape("_x_") == r"\_x\_"
-    assert plain.escape("<img>") == "&lt;img>"
-    assert plain.escape("a\nb") == "a b"
+    assert text.escape("a|b") == r"a\|b"
+    assert text.escape("null_text") == "null_text"
+    assert text.escape("_x_") == r"\_x\_"
+    assert text.escape("<img>") == "&lt;img>"
+    assert text.escape("a\nb") == "a b"
 
 
 def test_terminal_text_takes_names_literally() -> None:

@@ -22,8 +22,7 @@ from lmmscore.api import Hooks
 from lmmscore.execution.executor import Listeners
 from lmmscore.judges.limits import Meter
 from lmmscore.records import Outcome, Reply, Usage
-from lmmscore.report.formats.terminal import printable
-from lmmscore.report.screen import Progress, duration, in_place, short
+from lmmscore.report.formats.terminal import Progress, duration, in_place, printable, short
 from lmmscore.scores import Result
 from lmmscore.session import Ending, Exchange, Question
 from tests.loopback import Server, serving
@@ -176,7 +175,7 @@ def test_ci_and_dumb_terminals_get_lines(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_display_leaves_standard_output_alone(tmp_path: Path) -> None:
     """On a real terminal, `lmmscore run > file` draws on the terminal and leaves only data in the file."""
-    code = "from lmmscore.report.screen import Progress\nwith Progress(3) as shown:\n    print('data')\n"
+    code = "from lmmscore.report.formats.terminal import Progress\nwith Progress(3) as shown:\n    print('data')\n"
     near, far = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k != "CI"} | {
         "TERM": "xterm",

@@ -19,8 +19,7 @@ import aiohttp
 import pytest
 from PIL import Image, PngImagePlugin
 
-from lmmscore.web.pages import Doors
-from lmmscore.web.rating import RatingStudy
+from lmmscore.web.pages import Doors, RatingStudy
 from lmmscore.web.study import FILE_NAME
 from tests.rating_studies import DEMO, METHODS, new_rater, rating_study, served
 

@@ -23,10 +23,7 @@ from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
-from lmmscore.report.grids import NONE
-from lmmscore.report.markup import digest_source, inert_json, inline_policy, markup
-from lmmscore.report.page import PageOptions, write_page
-from lmmscore.report.page.charts import (
+from lmmscore.report.charts import (
     Axis,
     DrawnStanding,
     axis_over,
@@ -37,16 +34,19 @@ from lmmscore.report.page.charts import (
     round_step,
     standings_axis,
 )
-from lmmscore.report.page.edits import (
+from lmmscore.report.edits import (
     APART,
     Numbered,
-    place_pictures,
+    markup,
     slug,
 )
-from lmmscore.report.page.run_view import cost_grid, cost_line, coverage, place_means
+from lmmscore.report.formats import NONE
+from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import Piece, RunData
-from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
+from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
+from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, place_pictures, sensible_px
 from lmmscore.run_folder import Run, open_run
+from lmmscore.web import digest_source, inert_json, inline_policy
 from tests import hostile
 from tests.conftest import ScriptedJudge
 
@@ -566,7 +566,7 @@ def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
 )
 def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
     """What skips the Markdown parser becomes the tree that the parser would have made."""
-    from lmmscore.report import markup as module
+    from lmmscore.report import edits as module
 
     parsed = module._Builder(()).blocks(module._parser().parse(text))
     assert markup([Piece(text)]) == parsed

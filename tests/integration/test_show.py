@@ -14,8 +14,8 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.cli.list import find
 from lmmscore.errors import LmmscoreError
+from lmmscore.report.formats.terminal import print_talks
 from lmmscore.report.run_data import RunData
-from lmmscore.report.screen import print_talks
 from lmmscore.run_folder import Run
 from tests import hostile
 

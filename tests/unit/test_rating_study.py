@@ -13,14 +13,16 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
-from lmmscore.web.rating import AnswerRefused, RatingStudy, slots_for
+from lmmscore.web.pages import RatingStudy
 from lmmscore.web.rating_results import database_rows
 from lmmscore.web.study import (
+    AnswerRefused,
     checks_for,
     levels_of,
     load_practice,
     parse_score,
     raters_needed,
+    slots_for,
 )
 from tests.rating_studies import (
     DEMO,

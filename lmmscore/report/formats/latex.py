@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, formats
+from lmmscore.report.formats import Cell, Grid, TableDocument, TableLayout, formats
 
 COLUMN_PT, PAGE_PT = 200.0, 340.0
 """The narrowest column and page a table should fit unscaled: those of the class article."""

@@ -18,8 +18,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
 from lmmscore.report.figures import cross_correlations, fit_band
-from lmmscore.report.grids import NONE, number
-from lmmscore.report.markup import true_minus
+from lmmscore.report.formats import NONE, number, true_minus
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150

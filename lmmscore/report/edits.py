@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import quote
+from typing import Any, NamedTuple, TypeVar
+from xml.etree import ElementTree
 
-from lmmscore.errors import FileProblem, ImageProblem
-from lmmscore.images import encode, load_rgb
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
 from lmmscore.records import OVERALL, Item, Outcome
-from lmmscore.report.markup import is_plain, markup
-from lmmscore.report.page.charts import MeanRatings
-from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk, in_utc
+from lmmscore.report.charts import MeanRatings
+from lmmscore.report.run_data import Piece, PlayedTurn, RunData, ScoredEdit, Talk, in_utc
 from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
 """Conversations per bundle."""
 
-Bundled = TypeVar("Bundled")
 Counted = TypeVar("Counted")
 
 _FIRST_KINDS = ("source", "reference", "marked")
@@ -387,79 +386,249 @@ def board_id(run: str, task: str | None, factor: str) -> str:
     return "-".join(part for part in parts if part)
 
 
-BUNDLE = 60
-"""Thumbnails per bundle, which is unpacked when the first of them comes into view."""
+# --------------------------------------------------------------------------------------------------
+# The judge's Markdown and mathematics as a tree of known elements.
+#
+# No HTML passes: the tree holds nothing but the elements named here and text, and the page builds
+# it element by element. Links and pictures stay words, so that nothing can be fetched or followed.
+# --------------------------------------------------------------------------------------------------
 
-_SHOWN_AS_THEY_ARE = {
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".png": "image/png",
-    ".webp": "image/webp",
-}
+Node = str | list[Any]
+"""A text; or a tag, its attributes or 0, and its children."""
+
+# Private characters that stand around a score while the Markdown is read: open, number, bar, close.
+OPEN, BAR, CLOSE = "\ue000", "\ue001", "\ue002"
+_PRIVATE = re.compile("[\ue000-\ue002]")
+_MARKED = re.compile(f"{OPEN}(\\d+){BAR}|{CLOSE}")
+
+_TAGS = {
+    "paragraph": "p", "heading": "h5", "bullet_list": "ul", "ordered_list": "ol",
+    "list_item": "li", "blockquote": "blockquote", "table": "table", "thead": "thead",
+    "tbody": "tbody", "tr": "tr", "th": "th", "td": "td", "strong": "strong", "em": "em", "s": "s",
+}  # fmt: skip
+
+_MATH_TAGS = frozenset(
+    "math mrow mi mn mo mtext mspace msup msub msubsup mfrac msqrt mroot mover munder munderover "
+    "mtable mtr mtd mstyle mpadded".split()
+)
+_MATH_ATTRIBUTES = frozenset("display mathvariant stretchy fence separator accent".split())
+
+# A price is not a formula: after an opening dollar no space, before the closing one none, no digit
+# behind it, and something inside that prose does not have.
+_DOLLARS = re.compile(r"\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\d)")
+_MATHEMATICAL = re.compile(r"[\\_^=+*/<>]|^[A-Za-z]$")
+_FENCED = (("\\[", "\\]", True), ("\\(", "\\)", False), ("$$", "$$", True))
+_LONGEST_FORMULA = 2_000
+
+# Paragraphs of plain words need no parser, which takes most of the time of a large page.
+_WORDS = r"(?![-+=\d])(?!\s)[^*_`#>|\\~$&<\[\]!\t\r\n\x00]+(?<!\s)"
+_PARAGRAPHS = re.compile(rf"{_WORDS}(?:\n\n{_WORDS})*")
 
 
-@dataclass(frozen=True, slots=True)
-class PicturePlace:
-    """Where a page finds its pictures."""
+class _Read(NamedTuple):
+    """A score: what it was read as, and whether it counts."""
 
-    thumbnails: list[list[str]]
-    """In bundles: Base64, or paths relative to the page; empty where a file cannot be opened."""
-    full: list[str]
-    """One per picture: a data URL, or a path relative to the page; none unless asked for."""
+    label: str
+    counts: bool
 
 
-def place_pictures(
-    pictures: Iterable[Path], thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
-) -> PicturePlace:
-    """Put the thumbnails and the full pictures where the page will find them.
+def markup(pieces: Sequence[Piece]) -> list[Node]:
+    """Return the judge's words as a tree, with the scores that were read marked in place."""
+    text, scores = _with_marks(pieces)
+    builder = _Builder(scores)
+    words = text.rstrip()
+    if _PARAGRAPHS.fullmatch(words):
+        return [["p", 0, *builder.text(part)] for part in words.split("\n\n")]
+    return builder.blocks(_parser().parse(text))
 
-    With `assets`, a folder beside the page, all pictures are files in it; else they are inside the
-    page, the full ones only if asked for.
-    """
-    if assets is None:
-        texts = [base64.b64encode(data).decode() for data in thumbnails]
-        originals = [_data_address(path) for path in pictures] if full else []
-        return PicturePlace(bundles(texts, BUNDLE), originals)
+
+def is_plain(nodes: Sequence[Node]) -> bool:
+    """Whether there is no structure but paragraphs, so that the tree shows the words as written."""
+    return all(_is_plain_paragraph(node) for node in nodes)
+
+
+def _is_plain_paragraph(node: Node) -> bool:
+    if isinstance(node, str) or node[0] != "p":
+        return False
+    inside = [child for child in node[2:] if not isinstance(child, str)]
+    return all(child[0] in ("mark", "br") for child in inside)
+
+
+def _with_marks(pieces: Sequence[Piece]) -> tuple[str, list[_Read]]:
+    parts: list[str] = []
+    scores: list[_Read] = []
+    for piece in pieces:
+        text = _PRIVATE.sub("\N{REPLACEMENT CHARACTER}", piece.text)
+        if piece.read:
+            text = f"{OPEN}{len(scores)}{BAR}{text}{CLOSE}"
+            scores.append(_Read(piece.read, piece.counts))
+
+        parts.append(text)
+
+    return "".join(parts), scores
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 30})
+    parser.enable(["table", "strikethrough"])
+    # What could lead elsewhere stays as it is written.
+    parser.disable(["image", "link", "autolink", "html_inline", "html_block", "reference"])
+    parser.inline.ruler.before("escape", "mathematics", _mathematics)
+    return parser
+
+
+def _mathematics(state: StateInline, silent: bool) -> bool:
+    found = _formula_at(state.src, state.pos)
+    if found is None:
+        return False
+
+    source, end, display = found
+    if not silent:
+        token = state.push("mathematics", "math", 0)
+        token.content = source
+        token.info = "block" if display else ""
+
+    state.pos = end
+    return True
+
+
+def _formula_at(text: str, start: int) -> tuple[str, int, bool] | None:
+    """Return a formula that begins here: its source, where it ends, and whether it stands alone."""
+    if text[start] not in "\\$":
+        return None
+
+    for opening, closing, display in _FENCED:
+        if text.startswith(opening, start):
+            end = text.find(closing, start + 2)
+            if end < 0:
+                return None
+            return text[start + 2 : end], end + 2, display
+
+    found = _DOLLARS.match(text, start)
+    if found is None or not _MATHEMATICAL.search(found[1]):
+        return None
+    return found[1], found.end(), False
+
+
+class _Builder:
+    """Turns the parser's tokens into a tree, carrying over which score a text belongs to."""
+
+    def __init__(self, scores: Sequence[_Read]) -> None:
+        self._scores = scores
+        self._open: int | None = None
+
+    def blocks(self, tokens: Sequence[Token]) -> list[Node]:
+        """Return the tree of a list of tokens that open and close elements."""
+        root: list[Any] = ["", 0]
+        stack = [root]
+        for token in tokens:
+            if token.nesting == 1:
+                stack.append(self._element(token))
+                stack[-2].append(stack[-1])
+            elif token.nesting == -1:
+                stack.pop()
+            else:
+                stack[-1].extend(self._leaf(token))
+
+        return root[2:]
+
+    def _element(self, token: Token) -> list[Any]:
+        tag = _TAGS.get(token.type.removesuffix("_open"), "span")
+        side = str(token.attrs.get("style", "")).removeprefix("text-align:")
+        if side in ("right", "center"):
+            return [tag, {"class": f"to-{side}"}]
+
+        start = token.attrs.get("start")
+        if tag == "ol" and isinstance(start, int):
+            return [tag, {"start": start}]
+        return [tag, 0]
+
+    def _leaf(self, token: Token) -> Iterator[Node]:
+        if token.type == "inline":
+            yield from self.blocks(token.children or [])
+        elif token.type in ("fence", "code_block"):
+            yield ["pre", 0, ["code", 0, *self.text(token.content)]]
+        elif token.type == "code_inline":
+            yield ["code", 0, *self.text(token.content)]
+        elif token.type in ("softbreak", "hardbreak"):
+            yield ["br", 0]
+        elif token.type == "hr":
+            yield ["hr", 0]
+        elif token.type == "mathematics":
+            yield self._formula(token.content, bool(token.info))
+        else:
+            yield from self.text(token.content)
+
+    def text(self, text: str) -> Iterator[Node]:
+        """Yield a text, the parts of it that were read as scores in an element of their own."""
+        at = 0
+        for found in _MARKED.finditer(text):
+            yield from self._stretch(text[at : found.start()])
+            self._open = int(found[1]) if found[1] else None
+            at = found.end()
+        yield from self._stretch(text[at:])
+
+    def _stretch(self, text: str) -> Iterator[Node]:
+        if not text:
+            return
+        if self._open is None:
+            yield text
+            return
+        yield ["mark", self._attributes(), text]
+
+    def _attributes(self) -> dict[str, str]:
+        assert self._open is not None
+        score = self._scores[self._open]
+        if score.counts:
+            return {"class": "read", "title": score.label}
+        return {"class": "read replaced", "title": f"{score.label}, replaced by a later answer"}
+
+    def _formula(self, source: str, display: bool) -> Node:
+        """Return a formula as MathML; as it is written where that cannot be made of it."""
+        plain = _MARKED.sub("", source)
+        marked = [int(found[1]) for found in _MARKED.finditer(source) if found[1]]
+        tree = _mathml(plain.strip(), display)
+        if tree is None:
+            return ["code", {"class": "formula"}, *self.text(source)]
+        if not marked:
+            return tree
+
+        # A score inside a formula: the formula is marked as a whole, and says what was read.
+        self._open = marked[-1]
+        labels = "; ".join(self._scores[k].label for k in marked)
+        attributes = {**self._attributes(), "title": labels}
+        self._open = None
+        return ["mark", attributes, tree]
+
+
+def _mathml(source: str, display: bool) -> Node | None:
+    if not source or len(source) > _LONGEST_FORMULA:
+        return None
 
     try:
-        assets.mkdir(parents=True, exist_ok=True)
-        addresses = [_beside(data, ".webp", assets) for data in thumbnails]
-        originals = [_beside(*_original(path), assets) for path in pictures]
-    except OSError as error:
-        reason = error.strerror or error
-        raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
+        text = convert(source, display="block" if display else "inline")
+        root = ElementTree.fromstring(text)
+    # The converter raises errors of many kinds for what it does not know; all mean the same here.
+    except Exception:
+        return None
 
-    return PicturePlace(bundles(addresses, BUNDLE), originals)
-
-
-def bundles(things: Sequence[Bundled], size: int) -> list[list[Bundled]]:
-    """Return things in bundles of this size; the last may be smaller."""
-    return [list(things[start : start + size]) for start in range(0, len(things), size)]
+    return _math_node(root)
 
 
-def _original(path: Path) -> tuple[bytes, str]:
-    """Return a picture in full as a browser can show it, and the ending of its name."""
-    ending = path.suffix.lower()
-    try:
-        if ending in _SHOWN_AS_THEY_ARE:
-            return path.read_bytes(), ending
-        return encode(load_rgb(path), "png"), ".png"
-    except (OSError, ImageProblem):
-        return b"", ending
+def _math_node(element: ElementTree.Element) -> Node | None:
+    """Return an element of MathML, or None where it holds one that is not known."""
+    tag = element.tag.rpartition("}")[2]
+    if tag not in _MATH_TAGS:
+        return None
 
+    children: list[Node] = []
+    for child in element:
+        node = _math_node(child)
+        if node is None:
+            return None
+        children.append(node)
 
-def _data_address(path: Path) -> str:
-    data, ending = _original(path)
-    if not data:
-        return ""
-    return f"data:{_SHOWN_AS_THEY_ARE[ending]};base64,{base64.b64encode(data).decode()}"
-
-
-def _beside(data: bytes, ending: str, folder: Path) -> str:
-    """Write a file named after its content; return its path relative to the page."""
-    if not data:
-        return ""
-    name = f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"
-    if not (folder / name).exists():
-        (folder / name).write_bytes(data)
-    return f"{quote(folder.name)}/{name}"
+    attributes = {k: v for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
+    text = (element.text or "").strip()
+    return [tag, attributes or 0, *([text] if text else []), *children]

@@ -1,4 +1,4 @@
-"""Tables as CSV, JSON and Markdown."""
+"""Tables as text for programs and editors: CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, formats
+from lmmscore.report.formats import Cell, Grid, TableDocument, TableLayout, formats
 from lmmscore.tables import defuse
 
 # --------------------------------------------------------------------------------------------------

@@ -23,23 +23,7 @@ from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.leaderboard.matches import PairBoard, PairTable, position_notes, rank_pairs
 from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
-from lmmscore.report.grids import (
-    HEADINGS,
-    NONE,
-    Grid,
-    Mark,
-    TableDocument,
-    marks,
-    number,
-    p_value,
-    percent,
-    plain,
-    rank_span,
-    span,
-    write,
-)
-from lmmscore.report.leaderboard import PAIR_HEADINGS, BoardView, board_document, pair_document
-from lmmscore.report.page.charts import (
+from lmmscore.report.charts import (
     Chart,
     DrawnStanding,
     HeatCell,
@@ -56,7 +40,23 @@ from lmmscore.report.page.charts import (
     rank_strip,
     standings_axis,
 )
-from lmmscore.report.page.edits import board_id, slug
+from lmmscore.report.edits import board_id, slug
+from lmmscore.report.formats import (
+    HEADINGS,
+    NONE,
+    Grid,
+    Mark,
+    TableDocument,
+    marks,
+    number,
+    p_value,
+    percent,
+    plain,
+    rank_span,
+    span,
+    write,
+)
+from lmmscore.report.leaderboard import PAIR_HEADINGS, BoardView, board_document, pair_document
 from lmmscore.report.run_data import WIN_RATE, RunData, in_utc
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest

@@ -21,9 +21,7 @@ from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
-from lmmscore.report.grids import HEADINGS, Grid, number, plain
-from lmmscore.report.markup import inline_policy, page_templates
-from lmmscore.report.page.charts import (
+from lmmscore.report.charts import (
     AgreementCharts,
     Chart,
     Dot,
@@ -32,21 +30,27 @@ from lmmscore.report.page.charts import (
     mean_ratings,
     scatter,
 )
-from lmmscore.report.page.edits import (
-    BUNDLE,
+from lmmscore.report.edits import (
     TALKS_IN_BUNDLE,
     EditData,
     Numbered,
-    PicturePlace,
-    bundles,
-    place_pictures,
     run_facts,
     slug,
     talk_list,
 )
-from lmmscore.report.page.run_view import RunView, page_provenance, rank_run, view_run
+from lmmscore.report.formats import HEADINGS, Grid, number, plain, true_minus
 from lmmscore.report.run_data import WIN_RATE, RunData
-from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
+from lmmscore.report.run_view import RunView, page_provenance, rank_run, view_run
+from lmmscore.report.thumbnails import (
+    BUNDLE,
+    CACHE_NAME,
+    PicturePlace,
+    ThumbnailMaker,
+    bundles,
+    place_pictures,
+    sensible_px,
+)
+from lmmscore.web import inline_policy, page_templates
 
 STYLES = ("page.css",)
 SCRIPTS = (
@@ -384,7 +388,8 @@ def _bump(run: RunData, names: Sequence[str], result: RunComparison) -> Chart:
 def _filled(
     content: PageContent, placed: PicturePlace, side_px: int, options: PageOptions
 ) -> Iterable[str]:
-    environment = page_templates("lmmscore.report.page", "templates")
+    environment = page_templates("lmmscore.report", "templates")
+    environment.filters["minus"] = true_minus
     styles = [_source(environment, name) for name in STYLES]
     scripts = [_source(environment, name) for name in SCRIPTS]
     pictures = "data: 'self'" if options.assets else "data:"
