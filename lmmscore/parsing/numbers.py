@@ -24,7 +24,7 @@ _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)
 _OUT_OF = r"""
     (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))
       (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
-      |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
+      |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|su|из|na|av|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
 NUMBER = re.compile(
@@ -32,7 +32,8 @@ NUMBER = re.compile(
     (?<![A-Za-z0-9_]) (?<![0-9][.,/:]) (?<![A-Za-z][-'’])
     (?P<sign>[-+])?(?P<digits>{_DIGITS})
     (?: [ ]{{0,3}}{_OUT_OF}[ ]{{0,3}}(?P<top>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?|ten\b|five\b)
-        (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%) )?
+        (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
+      | [ ]\((?:out[ ])?of[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
     (?!(?![A-Z][a-z]{{3}})[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
@@ -198,7 +199,7 @@ _HEDGED_BEFORE = re.compile(
         |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
         |from
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
-        |would[ ]be
+        |would[ ]be|\(of|out[ ]of
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
       |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
     )[ ]*(?:an?[ ])?\Z
@@ -246,6 +247,7 @@ def _fraction(digits: str) -> Fraction:
 
 def _number(match: re.Match[str]) -> Number:
     sign, digits, top, unit = match.group("sign", "digits", "top", "unit")
+    top = top or match["held"]
     value = _fraction(digits)
     if sign == "-":
         value = -value
@@ -679,7 +681,76 @@ def pairs(
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
     named = {number.start for number in every} - {number.start for number in numbers}
-    return _made(text, end, names, scale_of, chosen, named)
+    made = _made(text, end, names, scale_of, chosen, named)
+    listed = _respectively(text, end, names, numbers, scale_of)
+    if not listed:
+        return made
+
+    taken = {pair.name.start for pair in listed}
+    kept = [pair for pair in made if pair.name.start not in taken]
+    return sorted([*kept, *listed], key=lambda pair: pair.name.start)
+
+
+_LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
+_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
+_IN_THAT_ORDER = re.compile(
+    r"[)\]]?[ ]*[,(]?[ ]*(?:respectively|in[ ](?:this|that|the[ ]same|the[ ]given)[ ]order"
+    r"|jeweils|in[ ]dieser[ ]Reihenfolge|respectivement|respectivamente)\b[ ]*[)]?[ ]*"
+    r"(?=[.;,!\n]|$)",
+    re.IGNORECASE,
+)
+_NUMBERS_FOR = re.compile(r"[)\]]?[ ]*(?:for|on|in|für|pour|en)[ ]+(?:the[ ]+)?", re.IGNORECASE)
+_NUMBERS_BEHIND = re.compile(
+    r"[ ]*(?:[:=→]|(?:is|are|get|gets|with|at|of|receive[sd]?|scores?)\b)[ ]*", re.IGNORECASE
+)
+
+
+def _respectively(
+    text: str,
+    end: int,
+    names: Sequence[Name],
+    numbers: Sequence[Number],
+    scale_of: Callable[[Name], Scale],
+) -> list[Pair[Name]]:
+    """Return what a list of names gets from a list of numbers beside it, where the text says that
+    they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
+    if _IN_THAT_ORDER.search(text, names[0].start if names else end, end) is None:
+        return []
+
+    made: list[Pair[Name]] = []
+    for first, last in _runs(text, names, _LISTED_NAMES):
+        run = names[first : last + 1]
+        for low, high in _runs(text, numbers, _LISTED_NUMBERS):
+            values = numbers[low : high + 1]
+            if len(values) != len(run) or len(run) < 2:
+                continue
+
+            before = _NUMBERS_FOR.fullmatch(text, values[-1].end, run[0].start)
+            behind = _NUMBERS_BEHIND.fullmatch(text, run[-1].end, values[0].start)
+            stop = run[-1].end if before else values[-1].end
+            if not (before or behind) or _IN_THAT_ORDER.match(text, stop, end) is None:
+                continue
+
+            for name, number in zip(run, values, strict=True):
+                low_end, high_end = sorted((name.start, number.start))
+                mark = number.mark(scale_of(name))
+                made.append(Pair(name, mark, low_end, max(name.end, number.end, high_end)))
+
+    return made
+
+
+def _runs(
+    text: str, places: Sequence[Name] | Sequence[Number], joint: re.Pattern[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and last of things that stand in one list, joined by nothing else."""
+    first = 0
+    for index in range(1, len(places) + 1):
+        listed = index < len(places) and joint.fullmatch(
+            text, places[index - 1].end, places[index].start
+        )
+        if not listed:
+            yield first, index - 1
+            first = index
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
@@ -830,6 +901,10 @@ def _backward(
             continue
 
         number = before[-1]
+        if len(before) > 1 and _LISTED_NUMBERS.fullmatch(text, before[-2].end, number.start):
+            # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
+            continue
+
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
             continue

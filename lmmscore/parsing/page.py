@@ -300,7 +300,7 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
 def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
     numbered = _numbers_name_images(page)
-    named = any(_head_image(page, line) is not None for line in page.lines)
+    named = any(line.images for line in page.lines) or _letters_recur(page)
     state = _State()
     for index, line in enumerate(page.lines):
         if page.in_table(line):
@@ -323,6 +323,14 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.describe(line)
 
 
+def _letters_recur(page: Page) -> bool:
+    """Tell whether a letter before a colon or a bracket opens several lines: "A:" answers "Q:", and
+    "a)" may be the bullet of every entry. Then letters name no images."""
+    heads = [_BARE_HEAD.match(page.text, line.head, line.end) for line in page.lines]
+    letters = [head["letter"] for head in heads if head is not None and head["letter"]]
+    return len(set(letters)) < len(letters)
+
+
 def _stands_over_scores(page: Page, index: int, scores: Sequence[int]) -> bool:
     """Tell whether a line opens a paragraph and scores follow right below: it may head them."""
     if not page.lines[index].gap or scores[index] or index + 1 == len(page.lines):
@@ -335,6 +343,8 @@ class _State:
     """What heads the text so far."""
 
     section: int = 0
+    sections: int = 0
+    """How many there have been."""
     positions: tuple[int, ...] | None = None
     kind: Kind = Kind.VERDICT
     caption: str = ""
@@ -354,7 +364,7 @@ class _State:
         listed = self.kind in {Kind.WEIGHTS, Kind.AVERAGE, Kind.DIFFERENCE} and not self.entries
         self.listed = self.listed or listed
         lasting = LASTING | {self.kind} if self.listed else LASTING
-        self.section += 1
+        self._number()
         self.positions = positions
         self.entries = False
         if self.kind not in lasting:
@@ -362,9 +372,21 @@ class _State:
             self.caption = ""
 
     def closed(self) -> None:
-        self.section += 1
+        self._number()
         self.positions = (UNKNOWN,) if self.positions is not None else None
         self.entries = False
+
+    def _number(self) -> None:
+        self.sections += 1
+        self.section = self.sections
+
+    def resumed(self, before: _State) -> None:
+        """Go back to what headed the text, as if a remark had not named another image."""
+        self.section = before.section
+        self.positions = before.positions
+        self.kind = before.kind
+        self.caption = before.caption
+        self.entries = before.entries
 
     def captioned_as(self, kind: Kind, words: str, line: Line) -> None:
         """Take a line for a caption of numbers that are no verdict."""
@@ -446,11 +468,28 @@ def _place(
         if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
             part.positions = (UNKNOWN,)
 
+        before = replace(state)
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
+        if _is_aside(page, line, part):
+            state.resumed(before)
 
 
+def _is_aside(page: Page, line: Line, part: Part) -> bool:
+    """Tell whether the end of a line that a factor opens only mentions another image: "S_acc: 8.
+    Image 4 got 3 here". What stands on the next lines is not of that one."""
+    if part is not line.parts[-1] or not line.factors or line.factors[0].start > line.head + 24:
+        return False
+    if any(factor.start >= part.start for factor in line.factors):
+        return False
+    if line.parts[0].named:
+        # "Image 1: S_acc 5; Image 2 …": images take turns here.
+        return False
+    return _IN_WORDS.search(page.text, part.start, line.end) is not None
+
+
+_IN_WORDS = re.compile(r"[^\W\d_]{2,}")
 # "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
 _LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ ]*(?:[0-9]|\W*$)")
 _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
@@ -682,6 +721,9 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
+    if not at_start and _comes_to_another(line, image):
+        return ImageName((UNKNOWN,), image.start, image.end)
+
     headed = stop is not None and stop["stop"] in {":", "", "–", "—", ","}
     led = factor_next and lead.strip().lower() in {"in", "for", "with"}
     if not (at_start or headed or subject or led):
@@ -694,6 +736,15 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 _OTHERWISE = re.compile(
     r"[(\[][^()\[\]]*\b(?:your|originally|really|actually|i\.e\.|formerly)\b", re.I
 )
+
+
+def _comes_to_another(line: Line, image: ImageName) -> bool:
+    """Tell whether an image is only mentioned on the way to another that heads what follows:
+    "After Image 7, now Image 6:"."""
+    first = line.factors[0].start if line.factors else line.end
+    return any(
+        other.positions != image.positions and other.start < first for other in line.images[1:]
+    )
 
 
 _AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
@@ -739,6 +790,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
             parts.append(Part(*inside, _checked(image.positions, page.n), named=True))
             continue
 
+        if _is_bracketed_remark(page, line, parts[-1].start, image):
+            continue
+
         # What a heading on the same line leads into is not a new clause.
         opens = _PARTS.search(before if start == line.head else "·" + before)
         if opens is None:
@@ -775,6 +829,24 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
 
 
 _WORD_OR_NUMBER = re.compile(r"\w")
+
+
+def _is_bracketed_remark(page: Page, line: Line, start: int, image: ImageName) -> bool:
+    """Tell whether an image is named in brackets, and nothing is scored there: "S_acc 7 (sharp,
+    Image 3 got 10 here)"."""
+    depth = 0
+    for bracket in _BRACKETS.finditer(page.text, start, image.start):
+        depth = max(0, depth + (1 if bracket[0] in "([" else -1))
+
+    if not depth:
+        return False
+
+    for bracket in _BRACKETS.finditer(page.text, image.end, line.end):
+        depth += 1 if bracket[0] in "([" else -1
+        if not depth:
+            return not any(image.end <= each.start < bracket.start() for each in line.factors)
+
+    return False
 
 
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
