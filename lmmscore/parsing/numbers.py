@@ -148,7 +148,9 @@ _UNIT_RUNS_ON = re.compile(
     [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
       |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
       |for[ ]each
-      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max)
+      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
+      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
+      |または|或|もしくは|또는)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -174,7 +176,8 @@ _COUNTED = re.compile(
 _POINTS_COUNTED = re.compile(
     r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
     r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
-    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)",
+    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
+    r"|[点點分时時][钟鐘]",
     re.IGNORECASE,
 )
 _NAMED_OTHERWISE = re.compile(
@@ -187,7 +190,7 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
-      |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
+      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
     )[ ]*[:=(#]*[ ]*\Z
     """,
@@ -587,7 +590,7 @@ _JOINT = re.compile(
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
       |score|rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:为|是|は)[ ]?)?
+    (?:[ ]?(?:为|是|得|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*

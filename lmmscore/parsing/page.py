@@ -821,6 +821,7 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
 
         # An image that opens a clause takes over, or nobody can say who does.
         clear = (heads or subject) and not _hides_a_list(page, line, image)
+        clear = clear and not (parts[-1].start < image.start and _is_a_clause(page, line, image))
         positions = _checked(image.positions, page.n) if clear else (UNKNOWN,)
         parts[-1].end = image.start
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
@@ -829,6 +830,19 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
 
 
 _WORD_OR_NUMBER = re.compile(r"\w")
+
+
+# What an image is said to have got, up to where the sentence ends.
+_GOT = re.compile(r"[^.;!?:\n]*[0-9][^.;!?:\n]*[.;!?]")
+
+
+def _is_a_clause(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether an image is only given a number in passing, of a factor named elsewhere: "its
+    quality is 4; Image 7 got 2 here. The realism …". What follows may be of either."""
+    said = _GOT.match(page.text, image.end, line.end)
+    if said is None:
+        return False
+    return not any(image.end <= factor.start < said.end() for factor in line.factors)
 
 
 def _is_bracketed_remark(page: Page, line: Line, start: int, image: ImageName) -> bool:

@@ -42,6 +42,7 @@ _SCORED_ITEM = re.compile(
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
 _IN_VAIN = re.compile(
     r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
@@ -123,8 +124,9 @@ _COMPARED = re.compile(
     r"[\s(]*$",
     re.IGNORECASE,
 )
+# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
-    r"(?:final|my|sub-?|the|overall)?[ ]*"
+    r"(?:my|sub-?|the)?[ ]*"
     r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
     re.IGNORECASE,
@@ -189,6 +191,7 @@ class Prose:
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
+        self._drop_section_numbers()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
@@ -206,6 +209,22 @@ class Prose:
         self.entries = [count > 0 for count in scores]
         self._sections: dict[int, _Section] = {}
         self._contents: dict[int, _SectionContents] = {}
+
+    def _drop_section_numbers(self) -> None:
+        """Drop the numbers of lines that only number what stands below them: `3.1 Accuracy`."""
+        numbered = [
+            index
+            for index, found in enumerate(self._pairs)
+            if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
+        ]
+        values = [self._pairs[index][0].value for index in numbered]
+        if len(values) > 2 and _steps(values) in ({Fraction(1)}, {Fraction(1, 10)}):
+            for index in numbered:
+                self._pairs[index] = []
+
+    def _is_numbered(self, pair: Pair[FactorName]) -> bool:
+        """Tell whether nothing but a space joins a number to the name behind it."""
+        return self.text[pair.mark.span[1] : pair.name.start].isspace()
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -1021,9 +1040,7 @@ class Prose:
 
     def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
-        opens = last.start <= line.head + 2 or bool(
-            re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
-        )
+        opens = _TWO_WORDS.search(self.text, line.head, last.start) is None
         several = len({factor.key for factor in line.factors}) > 1
         ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:

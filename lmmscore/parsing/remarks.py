@@ -67,6 +67,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       | \botherwise[ ,:]*$
       | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
       | \b(?:would|could|might|may)[ ](?:then[ ])?be[ ]as[ ]follows\b
+      | \b(?:would|could|might)[ ](?:have|take|use|follow)[ ](?:this|that|the[ ]following)[ ]
+          (?:form|format|shape|structure|layout)\b
         """,
     ),
     (
