@@ -25,7 +25,13 @@ from lmmscore.parsing.remarks import (
     sees_nothing,
     takes_back,
 )
-from lmmscore.parsing.sequences import CONDITION, SENTENCE_STOP, Listed, Sequences
+from lmmscore.parsing.sequences import (
+    CONDITION,
+    SENTENCE_STOP,
+    Listed,
+    Sequences,
+    whole_lists,
+)
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
@@ -413,8 +419,24 @@ class Prose:
         # All but one: that one may be missing.
         return len(keys) >= max(2, len(self.names.factors) - 1)
 
-    def said(self) -> Iterator[Said]:
-        """Yield everything that is said of an image on a factor, verdicts only."""
+    def said(self) -> list[Said]:
+        """Return everything that is said of an image on a factor, verdicts only."""
+        found = list(self._placed())
+        every = self.n * len(self.names.factors)
+        if self.page.tables or len({each.cell for each in found}) == every:
+            return found
+
+        whole = [
+            Said(position, pair.name.key, self._in_reply(pair.mark), "prose", -3 - position)
+            for _, position, pair in whole_lists(self.page, self._pairs)
+        ]
+        return whole or found
+
+    def _in_reply(self, mark: Mark) -> Mark:
+        return replace(mark, span=self.page.span(*mark.span))
+
+    def _placed(self) -> Iterator[Said]:
+        """Yield what is said of images that are named, as far as it is certain which."""
         if self._heads_may_stand_below():
             self.unplaced = True
             return

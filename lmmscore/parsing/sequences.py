@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from lmmscore.parsing.names import FactorName
+from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import is_no_verdict
+from lmmscore.parsing.remarks import is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor
 
@@ -294,3 +294,97 @@ class Sequences:
                 mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
 
             yield None, only.key, mark
+
+
+# --------------------------------------------------------------------------------------------------
+# Lists of which nothing is missing: every image scored on every factor, in one order throughout.
+#
+# What makes a heading that is not understood dangerous is a score that is missing, for then the
+# next image's may be taken for it. Where all n × factors scores are there, as n lists of the same
+# factors in the same order, each is of one image, and it is enough that the labels count them.
+# --------------------------------------------------------------------------------------------------
+
+_LONGEST_LABEL = 80
+_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
+
+
+def whole_lists(
+    page: Page, found: Sequence[Sequence[Pair[FactorName]]]
+) -> Iterator[tuple[int, int, Pair[FactorName]]]:
+    """Yield line, image and score of a reply that scores each image on every factor in one order.
+
+    Nothing where a score is missing, comes twice, or is in doubt.
+    """
+    cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
+    size = len(page.names.factors)
+    if page.n < 2 or size < 2 or len(cells) != page.n * size:
+        return
+
+    if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
+        return
+
+    keys = [pair.name.key for _, pair in cells]
+    order = keys[:size]
+    if len(set(order)) < size or keys != order * page.n:
+        return
+
+    groups = [cells[place : place + size] for place in range(0, len(cells), size)]
+    if not all(_may_be_scores(page, group) for group in groups):
+        return
+
+    positions = _counted(_labels(page, groups), page.names)
+    for position, group in zip(positions, groups, strict=False):
+        for index, pair in group:
+            yield index, position, pair
+
+
+def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+    """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
+    kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
+    if kinds == {Kind.RANKS}:
+        return any((pair.mark.value or 0) > page.n for _, pair in group)
+    return not kinds
+
+
+def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
+    """Return what stands right before each list: on its line, and above it on lines of its own."""
+    labels = []
+    for group, following in zip(groups, groups[1:], strict=False):
+        index, pair = group[-1]
+        after = following[0][1].start
+        same = page.lines[index].end >= after
+        labels.append(page.text[pair.end if same else page.lines[index].end : after])
+
+    # What opens a reply stands before the first label; that is as many lines as the others.
+    lines = max((label.strip().count("\n") for label in labels), default=0) + 1
+    first = page.text[: groups[0][0][1].start]
+    opening = [line for line in first.split("\n") if line.strip()][-lines:]
+    return [" ".join(each.split()) for each in ("\n".join(opening), *labels)]
+
+
+def _counted(labels: Sequence[str], names: Names) -> list[int]:
+    """Return the images that labels name or count; nothing where they do not do so alike."""
+    if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
+        return []
+
+    named = [
+        {at for image in names.images_in(label, 0, len(label)) for at in image.positions}
+        for label in labels
+    ]
+    if all(len(each) == 1 for each in named):
+        positions = [at for each in named for at in each]
+        return positions if sorted(positions) == [*range(1, len(labels) + 1)] else []
+
+    if any(named) or any(map(is_no_verdict, labels)):
+        return []
+
+    # The same words around 1, 2, 3 …, or around a, b, c …
+    forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
+    return [*range(1, len(labels) + 1)] if set.intersection(*forms) else []
+
+
+def _forms(label: str, position: int, names: Names) -> Iterator[str]:
+    """Yield a label with a gap in the place of each word or number that counts this image."""
+    for match in _INDEX.finditer(label):
+        if names.image_labelled(match[0].upper() if len(match[0]) == 1 else match[0]) == position:
+            yield f"{label[: match.start()]}#{label[match.end() :]}".lower()
