@@ -35,7 +35,7 @@ NUMBER = re.compile(
         (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
       | [ ]\((?:out[ ])?of[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
-    (?!(?![A-Z][a-z]{{3}})[A-Za-z_])
+    (?!(?![A-Z][a-z]{{3}}|pts?\b|points?\b)[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
     """,
     re.VERBOSE,
@@ -93,8 +93,9 @@ _RUNS_ON = re.compile(
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
-        |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
-        |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
+        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
+          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
+        |in[ ](?:theory|principle|part|places)\b
         |without[ ](?:the|its|this|that)\b
         |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
@@ -583,8 +584,10 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
+    (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
+    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say|go[ ]with)\b
+      (?:[ ]it\b)?)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
@@ -602,7 +605,8 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour|is(?=[ ]the\b))\b
+      (?:[ ]+(?:the|its|an?|overall|die
       |la))*|[:=(\[]|[-–—]|→)?
     [ ]*[\"'“]?
     """,
@@ -674,7 +678,7 @@ def pairs(
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
 
-    backward = _backward(text, start, names, numbers)
+    backward = _backward(text, start, names, numbers, forward)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
         forward = {place: claim for place, claim in forward.items() if claim.strong}
 
@@ -696,6 +700,7 @@ def pairs(
 
 _LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
 _LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
+_ORDERED = re.compile(r"respectiv|\border\b|jeweils|Reihenfolge", re.IGNORECASE)
 _IN_THAT_ORDER = re.compile(
     r"[)\]]?[ ]*[,(]?[ ]*(?:respectively|in[ ](?:this|that|the[ ]same|the[ ]given)[ ]order"
     r"|jeweils|in[ ]dieser[ ]Reihenfolge|respectivement|respectivamente)\b[ ]*[)]?[ ]*"
@@ -717,7 +722,7 @@ def _respectively(
 ) -> list[Pair[Name]]:
     """Return what a list of names gets from a list of numbers beside it, where the text says that
     they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
-    if _IN_THAT_ORDER.search(text, names[0].start if names else end, end) is None:
+    if len(names) < 2 or _ORDERED.search(text, names[0].start, end) is None:
         return []
 
     made: list[Pair[Name]] = []
@@ -889,10 +894,15 @@ def _forward(
 
 
 def _backward(
-    text: str, start: int, names: Sequence[Name], numbers: Sequence[Number]
+    text: str,
+    start: int,
+    names: Sequence[Name],
+    numbers: Sequence[Number],
+    forward: dict[int, _Claim],
 ) -> dict[int, _Claim]:
     """Return, by where it begins, each number that stands right before a name."""
     claims: dict[int, _Claim] = {}
+    behind = {claim.label for claim in forward.values()}
     for index, name in enumerate(names):
         floor = names[index - 1].end if index else start
         before = [
@@ -921,12 +931,14 @@ def _backward(
 
         enclosed = text[number.start - 1 : number.start] in {"(", "["}
         enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
-        if enclosed and not (joint["sign"] or "")[:1].isalpha():
+        if enclosed and not (joint["sign"] or "")[:1].isalpha() and behind:
+            # "[1] S_acc: 7": where names have their numbers behind them, this one counts.
             continue
         if (joint["sign"] or "") in _BRACKETS_OPEN and not _CLOSES_OR_LISTS.match(text, name.end):
             # "4/10 (realism suffers …)": an explanation that a name begins.
             continue
-        if _SIGNED.match(text, name.end):
+        explained = not behind and (enclosed or (joint["sign"] or "") in _BRACKETS_OPEN)
+        if _SIGNED.match(text, name.end) and not explained:
             # What is followed by a colon gets its number there.
             continue
         if not joint["sign"] and text.startswith("  ", number.end):

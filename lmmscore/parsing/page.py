@@ -29,6 +29,10 @@ _KEYED_IMAGE = re.compile(
     r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
     re.IGNORECASE,
 )
+_NUMBERED_HEAD = re.compile(
+    r"(?:No|Nr|Num|Number|Nummer|№)\b\.?[ ]?(?P<number>[0-9]{1,2})(?=[ ]*(?:[:)]|[–—-][ ]|$))",
+    re.IGNORECASE,
+)
 # A sentence that begins with what it is about: "For S_acc, …".
 _ON_A_FACTOR = re.compile(r"(?:^|(?<=[.;][ ]))(?:For|On|In|Regarding)[ ](?:the[ ])?", re.MULTILINE)
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
@@ -98,7 +102,7 @@ _LABEL_TAIL = re.compile(
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
-_SENTENCE_STARTS = re.compile(r"[.;!?][ ]")
+_SENTENCE_STARTS = re.compile(r"[.!?][ ]")
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
 _FAR = 3
@@ -222,8 +226,9 @@ class Page:
         ]
         images = [self._unless_a_score(image, factors, end) for image in images]
         keyed = _KEYED_IMAGE.fullmatch(self.text, head, end) if self.names.only is None else None
+        keyed = keyed or _NUMBERED_HEAD.match(self.text, head, end)
         if keyed is not None and not images:
-            images = [ImageName((int(keyed["number"]),), head, end)]
+            images = [ImageName((int(keyed["number"]),), head, keyed.end())]
 
         return Line(start, end, head, number, heading, factors, named, images, gap)
 

@@ -591,6 +591,10 @@ class Prose:
 
     def _close(self, section: int, certain: int) -> None:
         """End a section: nothing behind that line is certain to belong to it."""
+        if self.n == 1:
+            # All that is scored is of the only image.
+            return
+
         self._sections.setdefault(section, _Section()).close(certain)
 
     def _voids_itself(self, found: Sequence[Pair[FactorName]]) -> bool:

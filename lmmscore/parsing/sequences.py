@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
@@ -54,8 +55,14 @@ _BEFORE_VALUES = re.compile(
     r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
+_LABELLED_VALUE = re.compile(
+    r"[ ]*(?P<label>[A-Z]|[A-Za-z]{0,3}[0-9]{1,2})[ ]*[:=(–—-][ ]*"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?)[ ]*\)?[ ]*(?:[,;|./]|$)"
+)
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
 _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
+# "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
+_ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
     r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)"
 )
@@ -121,7 +128,7 @@ class Sequences:
             stop = following.start if following else line.end
             rest += " " + self.text[factor.end : stop]
 
-        rest = _ORDER_WORDS.sub("", rest)
+        rest = _ORDER_WORDS.sub("", re.sub(r"^\W*[A-Za-z][ ]*=", "", rest))
         return keys if not re.search(r"\w", rest) else []
 
     def _in_one_line(self, line: Line) -> list[Listed]:
@@ -152,7 +159,10 @@ class Sequences:
             image = first.positions[0]
             joint = _BEHIND_IMAGE.match(self.text, first.end, line.end)
             place = joint.end() if joint else first.end
-        elif image is None and self.n > 1:
+        elif image is None and self.n == 1:
+            opening = _ASSIGNED.match(self.text, line.head, line.end)
+            place = opening.end() if opening else place
+        elif image is None:
             label = _LABEL.match(self.text, line.head, line.end)
             image = self.names.image_labelled(label["label"]) if label else None
             place = label.end() if label else place
@@ -194,16 +204,18 @@ class Sequences:
         values = match["values"]
         for sign in ("/", "-"):
             pieces = values.split(sign)
-            if len(pieces) != len(keys) or len(keys) < 3 or not all(map(str.isdigit, pieces)):
+            if len(pieces) != len(keys) or len(keys) < 3:
+                continue
+            if not all(piece.strip().isdigit() for piece in pieces):
                 continue
 
             made: list[Listed] = []
             place = match.start("values")
             for key, piece in zip(keys, pieces, strict=True):
-                end = place + len(piece)
-                number = Number(Fraction(piece), None, place, end, end)
+                end = place + len(piece.rstrip())
+                number = Number(Fraction(piece.strip()), None, place, end, end)
                 made.append((None, key, number.mark(self.names.factor(key).scale)))
-                place = end + 1
+                place += len(piece) + 1
 
             return made
 
@@ -224,8 +236,29 @@ class Sequences:
         if joint is None:
             return []
 
+        labelled = self._labelled_values(joint.end(), line.end, factor.key)
+        if labelled:
+            return labelled
+
         values = self._values(joint.end(), line.end, [factor.key] * self.n)
         return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+    def _labelled_values(self, start: int, end: int, key: str) -> list[Listed]:
+        """Read `A: 7, B: 4, C: 9`: one number for each image, and the labels count them."""
+        found = list(_LABELLED_VALUE.finditer(self.text, start, end))
+        stops = [start, *(match.end() for match in found)]
+        if len(found) != self.n or stops[-1] < end or stops[:-1] != [m.start() for m in found]:
+            return []
+
+        made: list[Listed] = []
+        for position, match in enumerate(found, 1):
+            number = number_at(self.text, match.start("value"), match.end())
+            if number is None or self.names.image_labelled(match["label"]) != position:
+                return []
+
+            made.append((position, key, number.mark(self.names.factor(key).scale)))
+
+        return made
 
     def _rows_of_factors(self, lines: Sequence[int]) -> dict[int, list[Listed]]:
         """Return what lists by factor say,
@@ -235,14 +268,31 @@ class Sequences:
         if not whole:
             return {}
 
-        if self.n <= 2 and not _ORDER_STATED.search(self.text):
+        above = [line for line in self.page.lines[: min(lines)] if line.images]
+        listed = [line for line in above if self._lists_all(line)]
+        if self.n <= 2 and not listed and not _ORDER_STATED.search(self.text):
             return {}
 
-        for line in self.page.lines[: min(lines)]:
-            if line.images and line.head < line.images[0].start + 3:
+        for line in above:
+            if line not in listed and line.head < line.images[0].start + 3:
                 return {}
 
         return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+    def _lists_all(self, line: Line) -> bool:
+        """Tell whether a line names all images in their order, and says nothing else."""
+        positions = [at for image in line.images for at in image.positions]
+        rest = self.text[line.head : line.end]
+        for image in line.images:
+            rest = rest.replace(self.text[image.start : image.end], "")
+
+        bare = re.fullmatch(r"[\W\d]*", _ORDER_WORDS.sub("", rest)) is not None
+        if positions == [*range(1, self.n + 1)]:
+            return bare
+
+        # "Images 1 / 2 / 3"
+        numbers = [int(digits) for digits in re.findall(r"[0-9]+", self.text[line.head : line.end])]
+        return bare and numbers == [*range(1, self.n + 1)]
 
     def of_only_factor(self) -> Iterator[Listed]:
         """Yield what needs no name where one thing is scored: `[[4]]`, and `6 8` for two images."""
@@ -349,7 +399,7 @@ def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) ->
 def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
     """Return what stands right before each list: on its line, and above it on lines of its own."""
     labels = []
-    for group, following in zip(groups, groups[1:], strict=False):
+    for group, following in pairwise(groups):
         index, pair = group[-1]
         after = following[0][1].start
         same = page.lines[index].end >= after
