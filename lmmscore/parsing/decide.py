@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import numbers_in
+from lmmscore.parsing.numbers import numbers_in, pairs
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.remarks import is_final
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
@@ -445,6 +445,7 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[i
 
     anything = _CHANGED.search(sentence) is not None
     numbers = _numbers_of(page, start, end)
+    given = _given_in(page, start, end)
     changed = []
 
     # What is not named may be any of them.
@@ -452,10 +453,25 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[i
         named = (cell[0] in images or not images) and (cell[1] in factors or not factors)
         scale = page.names.factor(cell[1]).scale
         other = any(number != score and not scale.fault(number) for number in numbers)
+        if len(images) == 1 and given.get(cell[1]) == score and cell[0] in images:
+            # It is given the same again, and other numbers are of other factors.
+            continue
+
         if named and (other or anything):
             changed.append(cell)
 
     return changed
+
+
+def _given_in(page: Page, start: int, end: int) -> dict[str, Fraction]:
+    """Return by factor the score that a sentence gives it, and no other."""
+    names = page.names.factors_in(page.text, start, end)
+    taken = [(image.start, image.end) for image in page.names.images_in(page.text, start, end)]
+    found = pairs(
+        page.text, start, end, names, lambda name: page.names.factor(name.key).scale, taken
+    )
+    given = {pair.name.key: pair.mark.value for pair in found if pair.mark.value is not None}
+    return {} if len(given) < len(found) else given
 
 
 def _numbers_of(page: Page, start: int, end: int) -> set[Fraction]:

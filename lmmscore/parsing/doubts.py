@@ -258,6 +258,10 @@ def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
     if announces(text) or explains(text) or is_of_the_picture(text):
         return True
 
+    tops = {factor.scale.high for factor in page.names.factors}
+    if is_about_a_scale(text) and values_in(text) & tops and not is_doubtful(text):
+        return True
+
     whole = _SENTENCE_END.search(text) is not None and not sentence.is_caption
     if (whole or len(text.split()) > _LONGEST_CAPTION) and is_harmless(text):
         return True
@@ -271,7 +275,7 @@ _LONGEST_CAPTION = 8
 # "Weight: 4", "5 – average", "| Score | Meaning |", "f(2) = 26": no words about other lines.
 _LABELLED = re.compile(
     r"\W*[\w ]{1,24}[ ]*[:=][ ]*(?:\w+,[ ])?[0-9]|\W*[0-9]+[ ]*[:=–-]|[|+]|\w+_\w+:$"
-    r"|[^.!?]*=[ ]*[-0-9(]"
+    r"|[^.!?]*=[ ]*[-0-9(]|print\(|(?:import|from|return|def)[ ]\w+"
 )
 _MAY_BE_UNREAL = frozenset((Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE))
 
@@ -376,6 +380,10 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
     if sentence.place is _Place.AMID and (takes_back(sentence.text) or _swaps(sentence)):
         return True
 
+    if sees_nothing(sentence.text):
+        # Whatever is announced behind it was not seen, either.
+        return False
+
     rest = page.text[sentence.start + len(sentence.text) : sentence.line.end]
     if rest.rstrip().endswith(":") and _announces(rest):
         return True
@@ -397,6 +405,10 @@ def _because(sentence: str) -> str:
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
+# What a number of the scale means: "4 (Neutral)".
+_LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
+)
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 
 
@@ -419,7 +431,10 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     # What stands in a bracket at the end explains the last score, but for a word or two.
     tail = page.text[line.factors[-1].end : line.end]
     brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
-    yield from (held for held in brackets if not _NAME_OF_A_FILE.search(held))
+    for held in brackets:
+        if not (_NAME_OF_A_FILE.search(held) or _LIKERT.fullmatch(held)):
+            yield held
+
     label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
     if label is not None:
         yield label[1]

@@ -24,7 +24,7 @@ _DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)
 _OUT_OF = r"""
     (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))
       (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
-      |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|/[ ]?满分|満点)
+      |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|su|из|na|av|/[ ]?满分|満点)
 """
 _UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
 NUMBER = re.compile(
@@ -32,9 +32,10 @@ NUMBER = re.compile(
     (?<![A-Za-z0-9_]) (?<![0-9][.,/:]) (?<![A-Za-z][-'’])
     (?P<sign>[-+])?(?P<digits>{_DIGITS})
     (?: [ ]{{0,3}}{_OUT_OF}[ ]{{0,3}}(?P<top>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?|ten\b|five\b)
-        (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%) )?
+        (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
+      | [ ]\((?:out[ ])?of[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
-    (?!(?![A-Z][a-z]{{3}})[A-Za-z_])
+    (?!(?![A-Z][a-z]{{3}}|pts?\b|points?\b)[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
     """,
     re.VERBOSE,
@@ -92,8 +93,9 @@ _RUNS_ON = re.compile(
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
         |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
-        |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
-        |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
+        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
+          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
+        |in[ ](?:theory|principle|part|places)\b
         |without[ ](?:the|its|this|that)\b
         |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
@@ -147,7 +149,9 @@ _UNIT_RUNS_ON = re.compile(
     [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
       |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
       |for[ ]each
-      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max)
+      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
+      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
+      |または|或|もしくは|또는)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -173,7 +177,8 @@ _COUNTED = re.compile(
 _POINTS_COUNTED = re.compile(
     r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
     r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
-    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)",
+    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
+    r"|[点點分时時][钟鐘]",
     re.IGNORECASE,
 )
 _NAMED_OTHERWISE = re.compile(
@@ -186,7 +191,7 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
-      |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
+      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
     )[ ]*[:=(#]*[ ]*\Z
     """,
@@ -198,7 +203,7 @@ _HEDGED_BEFORE = re.compile(
         |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
         |from
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
-        |would[ ]be
+        |would[ ]be|\(of|out[ ]of
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
       |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
     )[ ]*(?:an?[ ])?\Z
@@ -246,6 +251,7 @@ def _fraction(digits: str) -> Fraction:
 
 def _number(match: re.Match[str]) -> Number:
     sign, digits, top, unit = match.group("sign", "digits", "top", "unit")
+    top = top or match["held"]
     value = _fraction(digits)
     if sign == "-":
         value = -value
@@ -578,14 +584,16 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
+    (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?:[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say)\b(?:[ ]it\b)?)?
+    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say|go[ ]with)\b
+      (?:[ ]it\b)?)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
       |score|rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:为|是|は)[ ]?)?
+    (?:[ ]?(?:为|是|得|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
@@ -597,7 +605,8 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour|is(?=[ ]the\b))\b
+      (?:[ ]+(?:the|its|an?|overall|die
       |la))*|[:=(\[]|[-–—]|→)?
     [ ]*[\"'“]?
     """,
@@ -669,7 +678,7 @@ def pairs(
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
 
-    backward = _backward(text, start, names, numbers)
+    backward = _backward(text, start, names, numbers, forward)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
         forward = {place: claim for place, claim in forward.items() if claim.strong}
 
@@ -679,7 +688,77 @@ def pairs(
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
     named = {number.start for number in every} - {number.start for number in numbers}
-    return _made(text, end, names, scale_of, chosen, named)
+    made = _made(text, end, names, scale_of, chosen, named)
+    listed = _respectively(text, end, names, numbers, scale_of)
+    if not listed:
+        return made
+
+    taken = {pair.name.start for pair in listed}
+    kept = [pair for pair in made if pair.name.start not in taken]
+    return sorted([*kept, *listed], key=lambda pair: pair.name.start)
+
+
+_LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
+_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
+_ORDERED = re.compile(r"respectiv|\border\b|jeweils|Reihenfolge", re.IGNORECASE)
+_IN_THAT_ORDER = re.compile(
+    r"[)\]]?[ ]*[,(]?[ ]*(?:respectively|in[ ](?:this|that|the[ ]same|the[ ]given)[ ]order"
+    r"|jeweils|in[ ]dieser[ ]Reihenfolge|respectivement|respectivamente)\b[ ]*[)]?[ ]*"
+    r"(?=[.;,!\n]|$)",
+    re.IGNORECASE,
+)
+_NUMBERS_FOR = re.compile(r"[)\]]?[ ]*(?:for|on|in|für|pour|en)[ ]+(?:the[ ]+)?", re.IGNORECASE)
+_NUMBERS_BEHIND = re.compile(
+    r"[ ]*(?:[:=→]|(?:is|are|get|gets|with|at|of|receive[sd]?|scores?)\b)[ ]*", re.IGNORECASE
+)
+
+
+def _respectively(
+    text: str,
+    end: int,
+    names: Sequence[Name],
+    numbers: Sequence[Number],
+    scale_of: Callable[[Name], Scale],
+) -> list[Pair[Name]]:
+    """Return what a list of names gets from a list of numbers beside it, where the text says that
+    they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
+    if len(names) < 2 or _ORDERED.search(text, names[0].start, end) is None:
+        return []
+
+    made: list[Pair[Name]] = []
+    for first, last in _runs(text, names, _LISTED_NAMES):
+        run = names[first : last + 1]
+        for low, high in _runs(text, numbers, _LISTED_NUMBERS):
+            values = numbers[low : high + 1]
+            if len(values) != len(run) or len(run) < 2:
+                continue
+
+            before = _NUMBERS_FOR.fullmatch(text, values[-1].end, run[0].start)
+            behind = _NUMBERS_BEHIND.fullmatch(text, run[-1].end, values[0].start)
+            stop = run[-1].end if before else values[-1].end
+            if not (before or behind) or _IN_THAT_ORDER.match(text, stop, end) is None:
+                continue
+
+            for name, number in zip(run, values, strict=True):
+                low_end, high_end = sorted((name.start, number.start))
+                mark = number.mark(scale_of(name))
+                made.append(Pair(name, mark, low_end, max(name.end, number.end, high_end)))
+
+    return made
+
+
+def _runs(
+    text: str, places: Sequence[Name] | Sequence[Number], joint: re.Pattern[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and last of things that stand in one list, joined by nothing else."""
+    first = 0
+    for index in range(1, len(places) + 1):
+        listed = index < len(places) and joint.fullmatch(
+            text, places[index - 1].end, places[index].start
+        )
+        if not listed:
+            yield first, index - 1
+            first = index
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
@@ -815,10 +894,15 @@ def _forward(
 
 
 def _backward(
-    text: str, start: int, names: Sequence[Name], numbers: Sequence[Number]
+    text: str,
+    start: int,
+    names: Sequence[Name],
+    numbers: Sequence[Number],
+    forward: dict[int, _Claim],
 ) -> dict[int, _Claim]:
     """Return, by where it begins, each number that stands right before a name."""
     claims: dict[int, _Claim] = {}
+    behind = {claim.label for claim in forward.values()}
     for index, name in enumerate(names):
         floor = names[index - 1].end if index else start
         before = [
@@ -830,6 +914,10 @@ def _backward(
             continue
 
         number = before[-1]
+        if len(before) > 1 and _LISTED_NUMBERS.fullmatch(text, before[-2].end, number.start):
+            # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
+            continue
+
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
             continue
@@ -843,12 +931,14 @@ def _backward(
 
         enclosed = text[number.start - 1 : number.start] in {"(", "["}
         enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
-        if enclosed and not (joint["sign"] or "")[:1].isalpha():
+        if enclosed and not (joint["sign"] or "")[:1].isalpha() and behind:
+            # "[1] S_acc: 7": where names have their numbers behind them, this one counts.
             continue
         if (joint["sign"] or "") in _BRACKETS_OPEN and not _CLOSES_OR_LISTS.match(text, name.end):
             # "4/10 (realism suffers …)": an explanation that a name begins.
             continue
-        if _SIGNED.match(text, name.end):
+        explained = not behind and (enclosed or (joint["sign"] or "") in _BRACKETS_OPEN)
+        if _SIGNED.match(text, name.end) and not explained:
             # What is followed by a colon gets its number there.
             continue
         if not joint["sign"] and text.startswith("  ", number.end):

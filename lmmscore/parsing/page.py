@@ -29,6 +29,10 @@ _KEYED_IMAGE = re.compile(
     r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
     re.IGNORECASE,
 )
+_NUMBERED_HEAD = re.compile(
+    r"(?:No|Nr|Num|Number|Nummer|№)\b\.?[ ]?(?P<number>[0-9]{1,2})(?=[ ]*(?:[:)]|[–—-][ ]|$))",
+    re.IGNORECASE,
+)
 # A sentence that begins with what it is about: "For S_acc, …".
 _ON_A_FACTOR = re.compile(r"(?:^|(?<=[.;][ ]))(?:For|On|In|Regarding)[ ](?:the[ ])?", re.MULTILINE)
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
@@ -98,7 +102,7 @@ _LABEL_TAIL = re.compile(
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
-_SENTENCE_STARTS = re.compile(r"[.;!?][ ]")
+_SENTENCE_STARTS = re.compile(r"[.!?][ ]")
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
 _FAR = 3
@@ -222,8 +226,9 @@ class Page:
         ]
         images = [self._unless_a_score(image, factors, end) for image in images]
         keyed = _KEYED_IMAGE.fullmatch(self.text, head, end) if self.names.only is None else None
+        keyed = keyed or _NUMBERED_HEAD.match(self.text, head, end)
         if keyed is not None and not images:
-            images = [ImageName((int(keyed["number"]),), head, end)]
+            images = [ImageName((int(keyed["number"]),), head, keyed.end())]
 
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
@@ -300,7 +305,7 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
 def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
     numbered = _numbers_name_images(page)
-    named = any(_head_image(page, line) is not None for line in page.lines)
+    named = any(line.images for line in page.lines) or _letters_recur(page)
     state = _State()
     for index, line in enumerate(page.lines):
         if page.in_table(line):
@@ -323,6 +328,14 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.describe(line)
 
 
+def _letters_recur(page: Page) -> bool:
+    """Tell whether a letter before a colon or a bracket opens several lines: "A:" answers "Q:", and
+    "a)" may be the bullet of every entry. Then letters name no images."""
+    heads = [_BARE_HEAD.match(page.text, line.head, line.end) for line in page.lines]
+    letters = [head["letter"] for head in heads if head is not None and head["letter"]]
+    return len(set(letters)) < len(letters)
+
+
 def _stands_over_scores(page: Page, index: int, scores: Sequence[int]) -> bool:
     """Tell whether a line opens a paragraph and scores follow right below: it may head them."""
     if not page.lines[index].gap or scores[index] or index + 1 == len(page.lines):
@@ -335,6 +348,8 @@ class _State:
     """What heads the text so far."""
 
     section: int = 0
+    sections: int = 0
+    """How many there have been."""
     positions: tuple[int, ...] | None = None
     kind: Kind = Kind.VERDICT
     caption: str = ""
@@ -354,7 +369,7 @@ class _State:
         listed = self.kind in {Kind.WEIGHTS, Kind.AVERAGE, Kind.DIFFERENCE} and not self.entries
         self.listed = self.listed or listed
         lasting = LASTING | {self.kind} if self.listed else LASTING
-        self.section += 1
+        self._number()
         self.positions = positions
         self.entries = False
         if self.kind not in lasting:
@@ -362,9 +377,21 @@ class _State:
             self.caption = ""
 
     def closed(self) -> None:
-        self.section += 1
+        self._number()
         self.positions = (UNKNOWN,) if self.positions is not None else None
         self.entries = False
+
+    def _number(self) -> None:
+        self.sections += 1
+        self.section = self.sections
+
+    def resumed(self, before: _State) -> None:
+        """Go back to what headed the text, as if a remark had not named another image."""
+        self.section = before.section
+        self.positions = before.positions
+        self.kind = before.kind
+        self.caption = before.caption
+        self.entries = before.entries
 
     def captioned_as(self, kind: Kind, words: str, line: Line) -> None:
         """Take a line for a caption of numbers that are no verdict."""
@@ -446,11 +473,28 @@ def _place(
         if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
             part.positions = (UNKNOWN,)
 
+        before = replace(state)
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
+        if _is_aside(page, line, part):
+            state.resumed(before)
 
 
+def _is_aside(page: Page, line: Line, part: Part) -> bool:
+    """Tell whether the end of a line that a factor opens only mentions another image: "S_acc: 8.
+    Image 4 got 3 here". What stands on the next lines is not of that one."""
+    if part is not line.parts[-1] or not line.factors or line.factors[0].start > line.head + 24:
+        return False
+    if any(factor.start >= part.start for factor in line.factors):
+        return False
+    if line.parts[0].named:
+        # "Image 1: S_acc 5; Image 2 …": images take turns here.
+        return False
+    return _IN_WORDS.search(page.text, part.start, line.end) is not None
+
+
+_IN_WORDS = re.compile(r"[^\W\d_]{2,}")
 # "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
 _LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ ]*(?:[0-9]|\W*$)")
 _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
@@ -682,6 +726,9 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
+    if not at_start and _comes_to_another(line, image):
+        return ImageName((UNKNOWN,), image.start, image.end)
+
     headed = stop is not None and stop["stop"] in {":", "", "–", "—", ","}
     led = factor_next and lead.strip().lower() in {"in", "for", "with"}
     if not (at_start or headed or subject or led):
@@ -694,6 +741,15 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 _OTHERWISE = re.compile(
     r"[(\[][^()\[\]]*\b(?:your|originally|really|actually|i\.e\.|formerly)\b", re.I
 )
+
+
+def _comes_to_another(line: Line, image: ImageName) -> bool:
+    """Tell whether an image is only mentioned on the way to another that heads what follows:
+    "After Image 7, now Image 6:"."""
+    first = line.factors[0].start if line.factors else line.end
+    return any(
+        other.positions != image.positions and other.start < first for other in line.images[1:]
+    )
 
 
 _AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
@@ -739,6 +795,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
             parts.append(Part(*inside, _checked(image.positions, page.n), named=True))
             continue
 
+        if _is_bracketed_remark(page, line, parts[-1].start, image):
+            continue
+
         # What a heading on the same line leads into is not a new clause.
         opens = _PARTS.search(before if start == line.head else "·" + before)
         if opens is None:
@@ -767,6 +826,7 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
 
         # An image that opens a clause takes over, or nobody can say who does.
         clear = (heads or subject) and not _hides_a_list(page, line, image)
+        clear = clear and not (parts[-1].start < image.start and _is_a_clause(page, line, image))
         positions = _checked(image.positions, page.n) if clear else (UNKNOWN,)
         parts[-1].end = image.start
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
@@ -775,6 +835,37 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
 
 
 _WORD_OR_NUMBER = re.compile(r"\w")
+
+
+# What an image is said to have got, up to where the sentence ends.
+_GOT = re.compile(r"[^.;!?:\n]*[0-9][^.;!?:\n]*[.;!?]")
+
+
+def _is_a_clause(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether an image is only given a number in passing, of a factor named elsewhere: "its
+    quality is 4; Image 7 got 2 here. The realism …". What follows may be of either."""
+    said = _GOT.match(page.text, image.end, line.end)
+    if said is None:
+        return False
+    return not any(image.end <= factor.start < said.end() for factor in line.factors)
+
+
+def _is_bracketed_remark(page: Page, line: Line, start: int, image: ImageName) -> bool:
+    """Tell whether an image is named in brackets, and nothing is scored there: "S_acc 7 (sharp,
+    Image 3 got 10 here)"."""
+    depth = 0
+    for bracket in _BRACKETS.finditer(page.text, start, image.start):
+        depth = max(0, depth + (1 if bracket[0] in "([" else -1))
+
+    if not depth:
+        return False
+
+    for bracket in _BRACKETS.finditer(page.text, image.end, line.end):
+        depth += 1 if bracket[0] in "([" else -1
+        if not depth:
+            return not any(image.end <= each.start < bracket.start() for each in line.factors)
+
+    return False
 
 
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:

@@ -25,7 +25,13 @@ from lmmscore.parsing.remarks import (
     sees_nothing,
     takes_back,
 )
-from lmmscore.parsing.sequences import CONDITION, SENTENCE_STOP, Listed, Sequences
+from lmmscore.parsing.sequences import (
+    CONDITION,
+    SENTENCE_STOP,
+    Listed,
+    Sequences,
+    whole_lists,
+)
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
@@ -42,6 +48,7 @@ _SCORED_ITEM = re.compile(
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
 _IN_VAIN = re.compile(
     r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
@@ -123,8 +130,9 @@ _COMPARED = re.compile(
     r"[\s(]*$",
     re.IGNORECASE,
 )
+# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
-    r"(?:final|my|sub-?|the|overall)?[ ]*"
+    r"(?:my|sub-?|the)?[ ]*"
     r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
     re.IGNORECASE,
@@ -189,6 +197,7 @@ class Prose:
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
+        self._drop_section_numbers()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
@@ -206,6 +215,22 @@ class Prose:
         self.entries = [count > 0 for count in scores]
         self._sections: dict[int, _Section] = {}
         self._contents: dict[int, _SectionContents] = {}
+
+    def _drop_section_numbers(self) -> None:
+        """Drop the numbers of lines that only number what stands below them: `3.1 Accuracy`."""
+        numbered = [
+            index
+            for index, found in enumerate(self._pairs)
+            if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
+        ]
+        values = [self._pairs[index][0].value for index in numbered]
+        if len(values) > 2 and _steps(values) in ({Fraction(1)}, {Fraction(1, 10)}):
+            for index in numbered:
+                self._pairs[index] = []
+
+    def _is_numbered(self, pair: Pair[FactorName]) -> bool:
+        """Tell whether nothing but a space joins a number to the name behind it."""
+        return self.text[pair.mark.span[1] : pair.name.start].isspace()
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -394,8 +419,24 @@ class Prose:
         # All but one: that one may be missing.
         return len(keys) >= max(2, len(self.names.factors) - 1)
 
-    def said(self) -> Iterator[Said]:
-        """Yield everything that is said of an image on a factor, verdicts only."""
+    def said(self) -> list[Said]:
+        """Return everything that is said of an image on a factor, verdicts only."""
+        found = list(self._placed())
+        every = self.n * len(self.names.factors)
+        if self.page.tables or len({each.cell for each in found}) == every:
+            return found
+
+        whole = [
+            Said(position, pair.name.key, self._in_reply(pair.mark), "prose", -3 - position)
+            for _, position, pair in whole_lists(self.page, self._pairs)
+        ]
+        return whole or found
+
+    def _in_reply(self, mark: Mark) -> Mark:
+        return replace(mark, span=self.page.span(*mark.span))
+
+    def _placed(self) -> Iterator[Said]:
+        """Yield what is said of images that are named, as far as it is certain which."""
         if self._heads_may_stand_below():
             self.unplaced = True
             return
@@ -550,6 +591,10 @@ class Prose:
 
     def _close(self, section: int, certain: int) -> None:
         """End a section: nothing behind that line is certain to belong to it."""
+        if self.n == 1:
+            # All that is scored is of the only image.
+            return
+
         self._sections.setdefault(section, _Section()).close(certain)
 
     def _voids_itself(self, found: Sequence[Pair[FactorName]]) -> bool:
@@ -1021,9 +1066,7 @@ class Prose:
 
     def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
-        opens = last.start <= line.head + 2 or bool(
-            re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
-        )
+        opens = _TWO_WORDS.search(self.text, line.head, last.start) is None
         several = len({factor.key for factor in line.factors}) > 1
         ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:

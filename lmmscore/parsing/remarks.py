@@ -67,6 +67,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       | \botherwise[ ,:]*$
       | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
       | \b(?:would|could|might|may)[ ](?:then[ ])?be[ ]as[ ]follows\b
+      | \b(?:would|could|might)[ ](?:have|take|use|follow)[ ](?:this|that|the[ ]following)[ ]
+          (?:form|format|shape|structure|layout)\b
         """,
     ),
     (
@@ -562,6 +564,9 @@ def is_harmless(sentence: str) -> bool:
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
         return True
 
+    if _REST_STANDS.match(sentence):
+        return True
+
     if _is_of_something_else(sentence, row):
         return True
 
@@ -581,6 +586,17 @@ def is_harmless(sentence: str) -> bool:
     # The judge tells how it went about it: "in case of doubt I rounded down".
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
     return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
+
+
+_REST_STANDS = re.compile(
+    r"\W*(?:all|every|the)?(?:[ ]of)?(?:[ ]the)?[ ]?"
+    r"(?:others?|remaining|rest(?:[ ]of[ ](?:the|my))?)"
+    r"(?:[ ](?:sub-?)?(?:scores?|ratings?|values?|numbers?|factors?|images?))?[ ]"
+    r"(?:stands?|remains?|stays?|holds?|keeps?|(?:is|are)[ ](?:unchanged|as[ ]before))"
+    r"(?:[ ](?:the[ ]same|unchanged|as[ ](?:is|it[ ]is|they[ ]are|before|given|stated|above)))?"
+    r"\W*$",
+    re.IGNORECASE,
+)
 
 
 def _is_of_something_else(sentence: str, row: str) -> bool:

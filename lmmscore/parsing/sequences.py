@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
-from lmmscore.parsing.names import FactorName
+from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import is_no_verdict
+from lmmscore.parsing.remarks import is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor
 
@@ -54,8 +55,14 @@ _BEFORE_VALUES = re.compile(
     r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
+_LABELLED_VALUE = re.compile(
+    r"[ ]*(?P<label>[A-Z]|[A-Za-z]{0,3}[0-9]{1,2})[ ]*[:=(–—-][ ]*"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?)[ ]*\)?[ ]*(?:[,;|./]|$)"
+)
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
 _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
+# "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
+_ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
     r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)"
 )
@@ -121,7 +128,7 @@ class Sequences:
             stop = following.start if following else line.end
             rest += " " + self.text[factor.end : stop]
 
-        rest = _ORDER_WORDS.sub("", rest)
+        rest = _ORDER_WORDS.sub("", re.sub(r"^\W*[A-Za-z][ ]*=", "", rest))
         return keys if not re.search(r"\w", rest) else []
 
     def _in_one_line(self, line: Line) -> list[Listed]:
@@ -152,7 +159,10 @@ class Sequences:
             image = first.positions[0]
             joint = _BEHIND_IMAGE.match(self.text, first.end, line.end)
             place = joint.end() if joint else first.end
-        elif image is None and self.n > 1:
+        elif image is None and self.n == 1:
+            opening = _ASSIGNED.match(self.text, line.head, line.end)
+            place = opening.end() if opening else place
+        elif image is None:
             label = _LABEL.match(self.text, line.head, line.end)
             image = self.names.image_labelled(label["label"]) if label else None
             place = label.end() if label else place
@@ -194,16 +204,18 @@ class Sequences:
         values = match["values"]
         for sign in ("/", "-"):
             pieces = values.split(sign)
-            if len(pieces) != len(keys) or len(keys) < 3 or not all(map(str.isdigit, pieces)):
+            if len(pieces) != len(keys) or len(keys) < 3:
+                continue
+            if not all(piece.strip().isdigit() for piece in pieces):
                 continue
 
             made: list[Listed] = []
             place = match.start("values")
             for key, piece in zip(keys, pieces, strict=True):
-                end = place + len(piece)
-                number = Number(Fraction(piece), None, place, end, end)
+                end = place + len(piece.rstrip())
+                number = Number(Fraction(piece.strip()), None, place, end, end)
                 made.append((None, key, number.mark(self.names.factor(key).scale)))
-                place = end + 1
+                place += len(piece) + 1
 
             return made
 
@@ -224,8 +236,29 @@ class Sequences:
         if joint is None:
             return []
 
+        labelled = self._labelled_values(joint.end(), line.end, factor.key)
+        if labelled:
+            return labelled
+
         values = self._values(joint.end(), line.end, [factor.key] * self.n)
         return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+    def _labelled_values(self, start: int, end: int, key: str) -> list[Listed]:
+        """Read `A: 7, B: 4, C: 9`: one number for each image, and the labels count them."""
+        found = list(_LABELLED_VALUE.finditer(self.text, start, end))
+        stops = [start, *(match.end() for match in found)]
+        if len(found) != self.n or stops[-1] < end or stops[:-1] != [m.start() for m in found]:
+            return []
+
+        made: list[Listed] = []
+        for position, match in enumerate(found, 1):
+            number = number_at(self.text, match.start("value"), match.end())
+            if number is None or self.names.image_labelled(match["label"]) != position:
+                return []
+
+            made.append((position, key, number.mark(self.names.factor(key).scale)))
+
+        return made
 
     def _rows_of_factors(self, lines: Sequence[int]) -> dict[int, list[Listed]]:
         """Return what lists by factor say,
@@ -235,14 +268,31 @@ class Sequences:
         if not whole:
             return {}
 
-        if self.n <= 2 and not _ORDER_STATED.search(self.text):
+        above = [line for line in self.page.lines[: min(lines)] if line.images]
+        listed = [line for line in above if self._lists_all(line)]
+        if self.n <= 2 and not listed and not _ORDER_STATED.search(self.text):
             return {}
 
-        for line in self.page.lines[: min(lines)]:
-            if line.images and line.head < line.images[0].start + 3:
+        for line in above:
+            if line not in listed and line.head < line.images[0].start + 3:
                 return {}
 
         return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+    def _lists_all(self, line: Line) -> bool:
+        """Tell whether a line names all images in their order, and says nothing else."""
+        positions = [at for image in line.images for at in image.positions]
+        rest = self.text[line.head : line.end]
+        for image in line.images:
+            rest = rest.replace(self.text[image.start : image.end], "")
+
+        bare = re.fullmatch(r"[\W\d]*", _ORDER_WORDS.sub("", rest)) is not None
+        if positions == [*range(1, self.n + 1)]:
+            return bare
+
+        # "Images 1 / 2 / 3"
+        numbers = [int(digits) for digits in re.findall(r"[0-9]+", self.text[line.head : line.end])]
+        return bare and numbers == [*range(1, self.n + 1)]
 
     def of_only_factor(self) -> Iterator[Listed]:
         """Yield what needs no name where one thing is scored: `[[4]]`, and `6 8` for two images."""
@@ -294,3 +344,97 @@ class Sequences:
                 mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
 
             yield None, only.key, mark
+
+
+# --------------------------------------------------------------------------------------------------
+# Lists of which nothing is missing: every image scored on every factor, in one order throughout.
+#
+# What makes a heading that is not understood dangerous is a score that is missing, for then the
+# next image's may be taken for it. Where all n × factors scores are there, as n lists of the same
+# factors in the same order, each is of one image, and it is enough that the labels count them.
+# --------------------------------------------------------------------------------------------------
+
+_LONGEST_LABEL = 80
+_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
+
+
+def whole_lists(
+    page: Page, found: Sequence[Sequence[Pair[FactorName]]]
+) -> Iterator[tuple[int, int, Pair[FactorName]]]:
+    """Yield line, image and score of a reply that scores each image on every factor in one order.
+
+    Nothing where a score is missing, comes twice, or is in doubt.
+    """
+    cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
+    size = len(page.names.factors)
+    if page.n < 2 or size < 2 or len(cells) != page.n * size:
+        return
+
+    if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
+        return
+
+    keys = [pair.name.key for _, pair in cells]
+    order = keys[:size]
+    if len(set(order)) < size or keys != order * page.n:
+        return
+
+    groups = [cells[place : place + size] for place in range(0, len(cells), size)]
+    if not all(_may_be_scores(page, group) for group in groups):
+        return
+
+    positions = _counted(_labels(page, groups), page.names)
+    for position, group in zip(positions, groups, strict=False):
+        for index, pair in group:
+            yield index, position, pair
+
+
+def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+    """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
+    kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
+    if kinds == {Kind.RANKS}:
+        return any((pair.mark.value or 0) > page.n for _, pair in group)
+    return not kinds
+
+
+def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
+    """Return what stands right before each list: on its line, and above it on lines of its own."""
+    labels = []
+    for group, following in pairwise(groups):
+        index, pair = group[-1]
+        after = following[0][1].start
+        same = page.lines[index].end >= after
+        labels.append(page.text[pair.end if same else page.lines[index].end : after])
+
+    # What opens a reply stands before the first label; that is as many lines as the others.
+    lines = max((label.strip().count("\n") for label in labels), default=0) + 1
+    first = page.text[: groups[0][0][1].start]
+    opening = [line for line in first.split("\n") if line.strip()][-lines:]
+    return [" ".join(each.split()) for each in ("\n".join(opening), *labels)]
+
+
+def _counted(labels: Sequence[str], names: Names) -> list[int]:
+    """Return the images that labels name or count; nothing where they do not do so alike."""
+    if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
+        return []
+
+    named = [
+        {at for image in names.images_in(label, 0, len(label)) for at in image.positions}
+        for label in labels
+    ]
+    if all(len(each) == 1 for each in named):
+        positions = [at for each in named for at in each]
+        return positions if sorted(positions) == [*range(1, len(labels) + 1)] else []
+
+    if any(named) or any(map(is_no_verdict, labels)):
+        return []
+
+    # The same words around 1, 2, 3 …, or around a, b, c …
+    forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
+    return [*range(1, len(labels) + 1)] if set.intersection(*forms) else []
+
+
+def _forms(label: str, position: int, names: Names) -> Iterator[str]:
+    """Yield a label with a gap in the place of each word or number that counts this image."""
+    for match in _INDEX.finditer(label):
+        if names.image_labelled(match[0].upper() if len(match[0]) == 1 else match[0]) == position:
+            yield f"{label[: match.start()]}#{label[match.end() :]}".lower()
