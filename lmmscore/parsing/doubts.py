@@ -16,6 +16,7 @@ from fractions import Fraction
 from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.numbers import (
+    LIKERT,
     is_upside_down,
     speaks_of_scale_without,
     stated_tops,
@@ -405,10 +406,6 @@ def _because(sentence: str) -> str:
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
-# What a number of the scale means: "4 (Neutral)".
-_LIKERT = re.compile(
-    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
-)
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 
 
@@ -432,7 +429,7 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     tail = page.text[line.factors[-1].end : line.end]
     brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
     for held in brackets:
-        if not (_NAME_OF_A_FILE.search(held) or _LIKERT.fullmatch(held)):
+        if not (_NAME_OF_A_FILE.search(held) or LIKERT.fullmatch(held)):
             yield held
 
     label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))

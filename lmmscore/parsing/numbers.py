@@ -184,8 +184,8 @@ _POINTS_COUNTED = re.compile(
 _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
-        |lowered[ ]from|reduced[ ]from|increased[ ]from|before|instead[ ]of|rather[ ]than|not|than
-        |vorher|statt)
+        |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
       |\b(?:confidence|certainty|sure|weight|weighting|level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
         |(?:image|edit|task)(?![ ]*:)
@@ -383,7 +383,15 @@ _IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
 def _unsettled_bracket(text: str, place: int, end: int) -> bool:
     """Tell whether a few words in brackets say that a number is no verdict: "(blind guess)"."""
     bracket = _IN_A_BRACKET.match(text, place, end)
-    return bracket is not None and unsettles(bracket["words"])
+    if bracket is None or LIKERT.fullmatch(bracket["words"]):
+        return False
+    return unsettles(bracket["words"])
+
+
+# What a number of the scale means: "4 (Neutral)".
+LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
+)
 
 
 _DEDUCTED = re.compile(
@@ -600,6 +608,7 @@ _JOINT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_AFTER_ITS_NUMBER = re.compile(r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z")
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
 _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
@@ -883,6 +892,10 @@ def _forward(
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
         if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+            continue
+
+        if _AFTER_ITS_NUMBER.search(text, start, name.start) and counts(text, number, limit):
+            # "4 (S_qua): 3 visible seams": it has its number already.
             continue
 
         sign = (joint["sign"] or "") + (joint["words"] or "")

@@ -35,6 +35,9 @@ _NUMBERED_HEAD = re.compile(
 )
 # A sentence that begins with what it is about: "For S_acc, …".
 _ON_A_FACTOR = re.compile(r"(?:^|(?<=[.;][ ]))(?:For|On|In|Regarding)[ ](?:the[ ])?", re.MULTILINE)
+_IN_EARNEST = re.compile(
+    r"(?<=[.!?][ ])(?:As[ ]it[ ](?:is|stands)|In[ ]its[ ]present[ ]form|As[ ]shown|I[ ]disagree)\b"
+)
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
 _LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
@@ -189,6 +192,11 @@ class Page:
     def _sentences_by_factor(self, start: int, end: int) -> list[int]:
         """Return where sentences begin that each go through the images on one factor:
         "For S_acc, Image 1 gets 8 and Image 2 gets 5. For S_pre, …"."""
+        if self.n == 1:
+            # "If the halo is ignored, S_acc would be 9. As it is, I rate it 6."
+            earnest = _IN_EARNEST.search(self.text, start, end)
+            return [earnest.start()] if earnest else []
+
         opens = [
             match.start()
             for match in _ON_A_FACTOR.finditer(self.text, start, end)

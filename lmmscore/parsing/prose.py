@@ -39,6 +39,7 @@ _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
 _CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
+_FULL_STOP = re.compile(r"[.!?][ ]+")
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
@@ -524,7 +525,7 @@ class Prose:
             before = len(self.drafts)
             yield from self._part_says(line, part, inside, index)
             if len(self.drafts) > before:
-                stop = SENTENCE_STOP.search(self.text, inside[-1].end, line.end)
+                stop = _FULL_STOP.search(self.text, inside[-1].end, line.end)
                 refused = stop.start() if stop else line.end
 
         if self.n > 1 and len(line.parts) == 1 and line.factors:

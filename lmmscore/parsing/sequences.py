@@ -367,7 +367,7 @@ def whole_lists(
     """
     cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
     size = len(page.names.factors)
-    if page.n < 2 or size < 2 or len(cells) != page.n * size:
+    if size < 2 or len(cells) != page.n * size:
         return
 
     if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
@@ -382,10 +382,34 @@ def whole_lists(
     if not all(_may_be_scores(page, group) for group in groups):
         return
 
-    positions = _counted(_labels(page, groups), page.names)
+    if page.n == 1:
+        positions = [1] if _numbered_alike(page, groups[0]) else []
+    else:
+        positions = _counted(_labels(page, groups), page.names)
+
     for position, group in zip(positions, groups, strict=False):
         for index, pair in group:
             yield index, position, pair
+
+
+# What stands before a name where all are numbered: "; F2 (".
+_NUMBERED = re.compile(r"[\W_]*(?P<sign>[A-Za-z]{0,2})[ .]?(?P<number>[0-9]{1,2})[\W_]*")
+
+
+def _numbered_alike(page: Page, cells: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+    """Tell whether nothing but a running number of the same kind stands before each name."""
+    signs = set()
+    before = 0
+    for number, (index, pair) in enumerate(cells, 1):
+        lead = page.text[max(before, page.lines[index].start) : pair.start]
+        match = _NUMBERED.fullmatch(lead)
+        if match is None or int(match["number"]) != number:
+            return False
+
+        signs.add(match["sign"])
+        before = pair.end
+
+    return len(signs) == 1
 
 
 def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
