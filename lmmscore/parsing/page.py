@@ -53,7 +53,7 @@ _STOP = re.compile(
     r"""
     (?:['’]s)?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis|results?|verdict))*
     (?:[ ]*(?:\([^()\n]{0,120}\)|\[[^\[\]\n]{0,120}\]))?[ ]*[)\]]?[ ]*
-    (?P<stop>[:=|;·•,]|[–—-](?=[ ]|$)|→|->|$)
+    (?P<stop>[:=|;·•,]|[–—-](?=[ ]|$)|→|->|\.?$)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -737,7 +737,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if not at_start and _comes_to_another(line, image):
         return ImageName((UNKNOWN,), image.start, image.end)
 
-    headed = stop is not None and stop["stop"] in {":", "", "–", "—", ","}
+    headed = stop is not None and stop["stop"] in {":", "", ".", "–", "—", ","}
     led = factor_next and lead.strip().lower() in {"in", "for", "with"}
     if not (at_start or headed or subject or led):
         return None
@@ -939,7 +939,11 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         # "# dummy data", and right under it "scores:": dummy scores.
         pass
     elif kind is Kind.VERDICT and (marked or announced):
-        state.announced(line)
+        if line.images and page.n > 1:
+            # "After Image 1, now Image 5:" announces scores of one of them.
+            state.headed_by(words, line)
+        else:
+            state.announced(line)
     elif neutral:
         pass
     elif (marked and short) or _is_unknown_heading(line, words):
