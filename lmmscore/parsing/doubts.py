@@ -296,7 +296,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if heads or line.kind is not Kind.VERDICT:
         return set()
 
-    if _LABELLED.match(text):
+    if _LABELLED.match(text) or _lists_something_else(text):
         return set()
 
     if _swaps(sentence) or commands(text):
@@ -323,6 +323,14 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     return _named_alone(page, sentence) or _EVERY
+
+
+def _lists_something_else(text: str) -> bool:
+    """Tell whether a line is labelled as ranks, means or weights, and then lists them."""
+    label, colon, listed = text.partition(":")
+    if not colon or not any(map(str.isdigit, listed)):
+        return False
+    return kind_of(label) in {Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS} and not is_alarming(listed)
 
 
 _FEW = 2

@@ -278,7 +278,8 @@ WORDS = {
         per_image image_by_image hier folgend* voici aquí ecco siguiente* sigue 结果如下
         是我的 以下是 goes go editor editors editing process time_to goes_like this_way вот 对
         三张 两张 张 如下 です visual note asked ask think let_me_think required_format
-        requested_format content contents basis wanted add 다음과 같습니다 vão purpose""",
+        requested_format content contents basis wanted add 다음과 같습니다 vão purpose 通り
+        とおり""",
     "REASON": """
         explanation explanations reason reasons reasoning justification justifications
         rationale rationales comment comments evidence pros cons strengths weaknesses feedback

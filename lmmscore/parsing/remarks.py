@@ -564,7 +564,7 @@ def is_harmless(sentence: str) -> bool:
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
         return True
 
-    if _REST_STANDS.match(sentence):
+    if any(form.match(sentence) for form in (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN)):
         return True
 
     if _is_of_something_else(sentence, row):
@@ -588,6 +588,18 @@ def is_harmless(sentence: str) -> bool:
     return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
 
 
+_CONFIDENCE = re.compile(
+    r"\W*(?:(?:my|overall|the)[ ])*(?:confidence|certainty)(?:[ ](?:in|of|about)[ ][a-z ]{3,30})?"
+    r"[ ]*(?:[:=]|is|–|-)[ ]*(?:high|medium|moderate|[1-9][0-9.]*[ ]*(?:%|/[ ]*[0-9]+)?)\W*$",
+    re.IGNORECASE,
+)
+_LEFT_OPEN = re.compile(
+    r"\W*(?:(?:the|all|any)[ ])?(?:what|cells?|factors?|scores?|entries|items?)[ ]"
+    r"(?:(?:that|which)[ ])?(?:I|we)[ ](?:could[ ]not|couldn['’]t|cannot|can['’]t)[ ]"
+    r"(?:judge|rate|score|assess|tell)[ ](?:is|are|was|were)[ ](?:left|marked|given|shown)[ ]"
+    r"(?:open|out|blank|empty|as|by|with)[^.]{0,20}\.?\s*$",
+    re.IGNORECASE,
+)
 _REST_STANDS = re.compile(
     r"\W*(?:all|every|the)?(?:[ ]of)?(?:[ ]the)?[ ]?"
     r"(?:others?|remaining|rest(?:[ ]of[ ](?:the|my))?)"
@@ -792,8 +804,17 @@ _GIVES = rule(
 _BEFORE_IMAGES = _PLAIN - any_of("GRADE", "LOW", "GOOD", "SCALE", "CONTENT", "BE", "YOU")
 
 
+# "(1–10分)", "(de 1 à 10)": which scale it is is looked at elsewhere.
+_SCALE_IN_BRACKETS = re.compile(
+    r"[(\[][^()\[\]\d]{0,12}[0-9]{1,3}[ ]?(?:[-–—~/]|to|bis|à|a|至|到|до|から)[ ]?[0-9]{1,3}"
+    r"[^()\[\]\d]{0,8}[)\]]",
+    re.IGNORECASE,
+)
+
+
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
+    words = _SCALE_IN_BRACKETS.sub(" ", words)
     row = _told(words)
     if not row:
         return True
