@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 from lmmscore.conversation import JsonForm
-from lmmscore.parsing.doubts import Note
 from lmmscore.parsing.names import UNKNOWN, Names, normal
+from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.remarks import cannot_tell, is_final, is_no_verdict, kind_of
 from lmmscore.parsing.text import Span
