@@ -184,6 +184,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
         return _of_one(page, sentence) or _EVERY
 
     line = sentence.line
+    if _orders_a_table(page, line, sentence.text):
+        return set()
+
     flag = flag_in(sentence.text) if sentence.place is not _Place.AMID else None
     if flag is not None and not sentence.factors:
         return _EVERY if flag.casts_doubt() else set()
@@ -624,6 +627,9 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             continue
 
         below = page.lines[index + 1]
+        if _orders_a_table(page, line, words):
+            continue
+
         heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
         last = _SENTENCE_END.split(words.rstrip())[-1]
         apart = below.gap or bool(below.images)
@@ -631,6 +637,17 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             return words
 
     return ""
+
+
+def _orders_a_table(page: Page, line: Line, words: str) -> bool:
+    """Tell whether a caption says how the rows of the table under it are sorted.
+
+    Rows that name their images stay what they are; of numbered ones the order is heeded anyway.
+    """
+    if not _REORDERED.search(words) or is_doubtful(words):
+        return False
+    below = [each for each in page.lines if each.start > line.start][:1]
+    return any(map(page.in_table, below))
 
 
 def _heads_an_image(page: Page, line: Line) -> bool:

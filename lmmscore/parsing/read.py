@@ -275,6 +275,7 @@ class Contents:
                     "table",
                     table.start + 2_000_000,
                     above.caption,
+                    by_order=entry.by_order,
                 )
 
 
