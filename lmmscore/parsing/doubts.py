@@ -133,7 +133,7 @@ def voids(
     by_order = any(each.by_order for each in said)
 
     for sentence in _sentences(page, entries, said):
-        whole = by_order and _REORDERED.search(sentence.text) is not None
+        whole = by_order and _is_of_another_order(sentence)
         whole = whole or _ALIAS.search(sentence.text) is not None
         whole = whole or _states_another_scale(sentence, asked)
         doubted: set[int] = set()
@@ -600,6 +600,20 @@ _REORDERED = re.compile(
       |rank(?:ed|ing)[ ]order)\b
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _is_of_another_order(sentence: _Sentence) -> bool:
+    """Tell whether images are said to be listed otherwise than shown: "Order: image 2, image 1"."""
+    listed = _LISTED.findall(sentence.text) if _ORDER.search(sentence.text) else []
+    if listed != sorted(listed, key=lambda sign: (len(sign), sign)):
+        return True
+    return _REORDERED.search(sentence.text) is not None
+
+
+_LISTED = re.compile(r"(?<![A-Za-z0-9])(?:[0-9]{1,2}|[A-H])(?![A-Za-z0-9])")
+_ORDER = re.compile(
+    r"\b(?:order|sequence|reihenfolge|orden|ordre|ordine)\b|顺序|順序|順番|순서", re.IGNORECASE
 )
 
 
