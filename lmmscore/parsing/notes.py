@@ -21,6 +21,7 @@ from lmmscore.parsing.remarks import (
     makes_up,
     prefers_low,
     sees_nothing,
+    unsettles,
 )
 
 _TALK = frozenset(
@@ -71,6 +72,16 @@ _SMALL = frozenset("is are was has the a of by in on and for to s x factor facto
 _KNOWN = _FREE | _NAMES | _QUANTITIES | _SCALES | _OWN_NAMES | _ORIGINS | _SMALL
 _FILE_NAME = re.compile(r"\.[a-z]{3,4}$|/")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
+_GRADES = frozenset(
+    """pass passed fail failed failure partial partially good bad poor fair excellent okay ok met
+    unmet satisfied correct incorrect wrong high medium low""".split()
+)
+"""How a score is told in words."""
+_TEMPLATE = re.compile(
+    r"\.{3}|…|<[^<>]{2,60}>|\{\{?[^{}]{2,60}\}\}?|\[(?:insert|your)[^\[\]]{2,60}\]"
+)
+"""What is to be filled in."""
+_FEW = 4
 _NONE_OF = re.compile(r"(?:0|no|none|not)\b")
 
 
@@ -128,7 +139,27 @@ class Note:
         known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
         return self.image is None and not known
 
+    def voids_a_score(self) -> bool:
+        """Tell whether it may void the one score that it stands beside, in an object of its own.
+
+        What explains a score may speak of anything; so only words that are nothing else count.
+        """
+        value = " ".join(self.text.lower().split())
+        if _TEMPLATE.fullmatch(value):
+            return True
+        if value in _YES | _NO:
+            unreal = bool(_UNREAL.intersection(row_of(self.key))) or prefers_low(self.key)
+            return unreal and value in _YES
+        if self._words & _FAILURES:
+            return value.strip(" .!") not in _NO_FAILURE | _GRADES
+        if self._words & _ORIGINS:
+            return bool(_PEOPLE.intersection(row_of(value)))
+        return len(value.split()) < _FEW and value not in _GRADES and unsettles(self.text)
+
     def _is_bad_talk(self) -> bool:
+        if _TEMPLATE.fullmatch(self.text.strip()):
+            return True
+
         if self.image is None:
             return _voids(self.text) or not is_harmless(self.text)
         # What explains an image's scores may say of it what it likes, but that it was not seen.
