@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import yaml
+
 from lmmscore.conversation import JsonForm
 from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
@@ -168,6 +170,69 @@ def _label_of(text: str, place: int) -> str:
 
 
 _ITEM = re.compile(r"[A-Za-z_]\w*\[(?P<mark>[\"'])(?P<key>[^\"']{1,60})(?P=mark)\]")
+
+
+# --- YAML that cannot be read line by line ---
+
+_YAML_FENCE = re.compile(
+    r"^[ \t]*```[ ]?ya?ml[ ]*\n(?P<body>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL | re.IGNORECASE
+)
+_YAML_LINE = re.compile(r"\s*(?:#.*|(?:-\s+)*[\w\"'][^:]{0,60}:(?:\s.*)?|-(?:\s.*)?|\s\s\S.*)?")
+# Objects in braces, text that is folded, and items that begin with a number of theirs.
+_NESTED_YAML = re.compile(
+    r":[ ]+(?:[{]|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number)[ ]*:", re.MULTILINE
+)
+# Aliases make a page of a line; what is nested like that is nobody's verdict.
+_UNLIKELY_YAML = re.compile(r"(?:^|[\s\[{,])[&*]\w|(?:-[ ]){9}|[\[{]{9}|^[ ]{60}", re.MULTILINE)
+_YAML_COMMENT = re.compile(r"(?:^|\s)\#([^\n]{1,300})")
+_LONGEST_YAML = 50_000
+
+
+def _yaml_texts(text: str) -> Iterator[JsonText]:
+    """Yield what is marked as YAML, or the reply where it is nothing else.
+
+    Most of it is read line by line, as lists are; here only what goes over several lines.
+    """
+    blocks = [(match["body"], match.start("body")) for match in _YAML_FENCE.finditer(text)]
+    if not blocks and all(map(_YAML_LINE.fullmatch, text.split("\n"))):
+        blocks = [(text, 0)]
+
+    for body, start in blocks:
+        fits = len(body) < _LONGEST_YAML and _NESTED_YAML.search(body)
+        if not fits or _UNLIKELY_YAML.search(body):
+            continue
+
+        try:
+            tree = _from_yaml(yaml.compose(body, Loader=yaml.SafeLoader), start)
+        except yaml.YAMLError:
+            continue
+
+        # "Image 2:" with nothing indented below it is a heading.
+        heads = isinstance(tree, Leaf) or any(_is_empty(node) for node in tree.nodes)
+        if isinstance(tree, Tree) and not heads:
+            comments = tuple(_YAML_COMMENT.findall(body))
+            yield JsonText(tree, start, start + len(body), (), comments)
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Leaf) and not node.text
+
+
+def _from_yaml(node: yaml.Node | None, start: int) -> Node:
+    """Return a node of YAML, each value with its place in the reply."""
+    if isinstance(node, yaml.MappingNode):
+        pairs = [(str(key.value), _from_yaml(value, start)) for key, value in node.value]
+        return Tree(pairs)
+
+    if isinstance(node, yaml.SequenceNode):
+        return Tree([("", _from_yaml(value, start)) for value in node.value], is_list=True)
+
+    if not isinstance(node, yaml.ScalarNode):
+        return Leaf("", start)
+
+    place = start + node.start_mark.index + (node.style in {"'", '"'})
+    number = node.style is None and _PLAIN_SCALAR.fullmatch(node.value) is not None
+    return Leaf(node.value.strip(), place, quoted=not number)
 
 
 def json_values(text: str) -> list[Any]:
@@ -382,7 +447,12 @@ class FoundJson:
 
 def find_json(text: str, names: Names) -> FoundJson:
     """Find every object and list in a reply."""
-    return FoundJson(*json_texts(text, lambda key: _matters(key, names)))
+    written, cut = json_texts(text, lambda key: _matters(key, names))
+    blocks = list(_yaml_texts(text))
+    inner = [
+        each for each in written if any(block.start <= each.start < block.end for block in blocks)
+    ]
+    return FoundJson([*blocks, *(each for each in written if each not in inner)], cut)
 
 
 def _matters(key: str, names: Names) -> bool:
@@ -480,7 +550,7 @@ def _in_order(
         return {}
 
     scoring = [unit for unit, said in enumerate(claims) if said]
-    if len(scoring) != names.n:
+    if len(scoring) != names.n or _share_nothing(claims):
         return {}
 
     for unit in scoring:
@@ -768,6 +838,14 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
         return
 
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
+    if _share_nothing(by_entry):
+        # An entry for each factor: what merely numbers them numbers no images.
+        for entry, claims in zip(node.nodes, by_entry, strict=True):
+            named = _image_of(entry, names, weak=False) is not None
+            yield from (claim if named else replace(claim, position=image) for claim in claims)
+
+        return
+
     if names.n < 2 or len(by_entry) < 2:
         for claims in by_entry:
             yield from claims
@@ -787,6 +865,12 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
             # A name that is not understood may be that of any image.
             unknown = claim.position is None and has_label
             yield replace(claim, position=UNKNOWN) if unknown else claim
+
+
+def _share_nothing(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
+    """Tell whether no factor is scored in every entry that scores any."""
+    keys = [{claim.key for claim in claims} for claims in by_entry if claims]
+    return len(keys) > 1 and not set.intersection(*keys)
 
 
 def _as_pair(node: Tree) -> Tree | None:

@@ -477,3 +477,57 @@ def test_what_is_assigned_to_an_image_is_its():
     """Python that fills a dict names images, too."""
     text = f'r["image_2"] = {{{FIRST}}}\nr["image_1"] = {{{SECOND}}}'
     assert scores(text, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"factor": "acc", "score": 4}, {"factor": "pre", "score": 5}]',
+        '[{"id": 1, "acc": 4}, {"id": 2, "pre": 5}]',
+        '{"acc": 4}\n{"pre": 5}',
+    ],
+)
+def test_an_entry_for_each_factor_is_not_one_for_each_image(text):
+    """As many entries as images may still be of one image, which is not said."""
+    assert scores(text, 2) == [NOTHING, NOTHING]
+    assert scores(text, 1) == [[4, 5, -1, -1]]
+
+
+YAML = """images:
+  - id: 2
+    S_acc: {score: 6, why: "2 of 3 boats"}
+    S_pre: {score: 7, why: same}
+    S_qua: 5
+    S_real: 6
+  - id: 1
+    S_acc:
+      why: >
+        4 of 5 boats are gone,
+        1 is left
+      score: 8
+    S_pre: {score: 9}
+    S_qua: {score: 9}
+    S_real: {score: 8}
+"""
+
+
+@pytest.mark.parametrize("reply", [YAML, f"```yaml\n{YAML}```", f"My scores:\n\n```yml\n{YAML}```"])
+def test_yaml_with_objects_in_it_is_read_whole(reply):
+    """Items, braces and folded text say what their values are of; every score keeps its place."""
+    assert scores(reply, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+    reading = read_text(reply, FOUR, 2)
+    assert all(reply[slice(*reading.spans[at])] == str(n) for at, n in reading.scores.items())
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("images:", "images: # placeholder values"),
+        ("S_qua: 5", "note: I was shown no image"),
+        ("  - id: 2", "  - id: &a 2"),
+        ("S_qua: 5", "S_qua: ]"),
+    ],
+)
+def test_yaml_that_is_doubtful_or_damaged_gives_image_2_no_score(line, instead):
+    """Comments and notes may void scores; aliases and slips of syntax are nobody's verdict."""
+    assert scores(YAML.replace(line, instead), 2)[1] == NOTHING
