@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lmmscore.parsing.lexicon import any_of, row_of
+from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import is_upside_down, stated_tops
 from lmmscore.parsing.remarks import (
     doubts_one,
@@ -213,11 +214,15 @@ def flag_in(line: str) -> Note | None:
     return Note(None, found["key"].replace("_", " "), found["value"]) if found else None
 
 
-def attributes(text: str) -> Iterator[Note]:
-    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`."""
+def attributes(text: str, names: Names) -> Iterator[Note]:
+    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`.
+
+    Those that name a factor hold its score.
+    """
     for comment in _COMMENT.findall(text):
         yield Note(None, "comment", comment.strip())
 
     for tag in _TAG.finditer(text):
         for key, value in _ATTRIBUTE.findall(tag[1]):
-            yield Note(None, re.sub(r"[_-]", " ", key), value)
+            if names.factor_named(key) is None:
+                yield Note(None, re.sub(r"[_-]", " ", key), value)

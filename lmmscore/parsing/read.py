@@ -160,7 +160,7 @@ class Contents:
         self._unplaced = prose.unplaced
         found = Voids()
         if doubted:
-            notes = [*self._json.notes(names), *attributes(text)]
+            notes = [*self._json.notes(names), *attributes(text, names)]
             found = voids(self.page, prose.entries, said, notes)
 
         self.void = found.all if said else ""

@@ -328,7 +328,7 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         known = len(factors) - factors.count(None)
         enough = max(1, min(2, len(names.factors)))
         if known >= enough:
-            return factors[0] is None or not head[0].text
+            return factors[0] is None or not head[0].text or _is_one_row(head, below, names)
 
     by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
     if by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1:
@@ -353,6 +353,15 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
     # One image beside other columns, and a factor in front of the row below.
     first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
     return images == 1 and names.factor_named(first) is not None
+
+
+def _is_one_row(head: Row, below: str, names: Names) -> bool:
+    """Tell whether headings are all factors of the only image, and nothing but a number for each
+    stands below."""
+    if names.n > 1 or not all(names.factor_named(cell.text) for cell in head):
+        return False
+    values = re.split(r"[,;]\s*|\s{2,}|\t", below.strip())
+    return len(values) == len(head) and all(map(_NUMERIC.fullmatch, values))
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")

@@ -279,3 +279,24 @@ def test_running_numbers_of_sorted_rows_may_be_ranks(head):
 def test_the_corner_of_a_table_may_be_blank(text):
     """Tabs and ampersands at the beginning of the heading leave the corner blank."""
     assert rows(read_text(text, FOUR, 2), 2) == [[5, 4, 3, 2], [9, 7, 8, 6]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S_acc,S_pre,S_qua,S_real\n7,6,5,4",
+        "```csv\nS_acc; S_pre; S_qua; S_real\n7; 6; 5; 4\n```",
+        "S_acc  S_pre  S_qua  S_real\n7      6      5      4",
+        "S_acc\tS_pre\tS_qua\tS_real\n7\t6\t5\t4",
+        '<image id="1" S_acc="7" S_pre="6" S_qua="5" S_real="4"/>',
+    ],
+)
+def test_the_only_image_needs_no_column_of_its_own(text):
+    """Headings that are all factors, and a number for each below, are its scores."""
+    assert rows(read_text(text, FOUR, 1), 1) == [[7, 6, 5, 4]]
+    assert len(read_text(text, FOUR, 2).scores) == (4 if text.startswith("<") else 0)
+
+
+def test_a_row_with_fewer_numbers_than_headings_is_not_read():
+    """Which of four factors has no number cannot be told."""
+    assert not read_text("S_acc,S_pre,S_qua,S_real\n7,6,5", FOUR, 1).scores
