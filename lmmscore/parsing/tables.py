@@ -661,6 +661,10 @@ class _TableReader:
                 # The last row may have been cut off.
                 continue
 
+            if named == {0} and {1} in (images or ()):
+                # Image 0 is the first one only where no other is.
+                continue
+
             if len(named) > 1:
                 row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
 

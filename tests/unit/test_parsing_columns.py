@@ -300,3 +300,13 @@ def test_the_only_image_needs_no_column_of_its_own(text):
 def test_a_row_with_fewer_numbers_than_headings_is_not_read():
     """Which of four factors has no number cannot be told."""
     assert not read_text("S_acc,S_pre,S_qua,S_real\n7,6,5", FOUR, 1).scores
+
+
+def test_image_0_is_not_the_only_image_where_a_row_of_image_1_cannot_be_read():
+    """A row whose cells stand astray has its image all the same."""
+    text = (
+        "#        S_acc  S_pre  S_qua  S_real\n"
+        "1        7             5      6\n"
+        "Image 0  6      5      4      3\n"
+    )
+    assert not read_text(text, FOUR, 1).scores
