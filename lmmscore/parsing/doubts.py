@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN
+from lmmscore.parsing.notes import Note, flag_in
 from lmmscore.parsing.numbers import (
     LIKERT,
     is_upside_down,
@@ -39,7 +39,6 @@ from lmmscore.parsing.remarks import (
     is_innocent,
     is_neutral,
     is_of_the_picture,
-    is_plain,
     is_total,
     kind_of,
     lists_several,
@@ -135,7 +134,7 @@ def voids(
     by_order = any(each.by_order for each in said)
 
     for sentence in _sentences(page, entries, said):
-        whole = by_order and _REORDERED.search(sentence.text) is not None
+        whole = by_order and _is_of_another_order(sentence)
         whole = whole or _ALIAS.search(sentence.text) is not None
         whole = whole or _states_another_scale(sentence, asked)
         doubted: set[int] = set()
@@ -186,6 +185,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
         return _of_one(page, sentence) or _EVERY
 
     line = sentence.line
+    if _orders_a_table(page, line, sentence.text):
+        return set()
+
     flag = flag_in(sentence.text) if sentence.place is not _Place.AMID else None
     if flag is not None and not sentence.factors:
         return _EVERY if flag.casts_doubt() else set()
@@ -621,6 +623,20 @@ _REORDERED = re.compile(
 )
 
 
+def _is_of_another_order(sentence: _Sentence) -> bool:
+    """Tell whether images are said to be listed otherwise than shown: "Order: image 2, image 1"."""
+    listed = _LISTED.findall(sentence.text) if _ORDER.search(sentence.text) else []
+    if listed != sorted(listed, key=lambda sign: (len(sign), sign)):
+        return True
+    return _REORDERED.search(sentence.text) is not None
+
+
+_LISTED = re.compile(r"(?<![A-Za-z0-9])(?:[0-9]{1,2}|[A-H])(?![A-Za-z0-9])")
+_ORDER = re.compile(
+    r"\b(?:order|sequence|reihenfolge|orden|ordre|ordine)\b|顺序|順序|順番|순서", re.IGNORECASE
+)
+
+
 # --- Captions ---
 
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
@@ -645,6 +661,9 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             continue
 
         below = page.lines[index + 1]
+        if _orders_a_table(page, line, words):
+            continue
+
         heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
         last = _SENTENCE_END.split(words.rstrip())[-1]
         apart = below.gap or bool(below.images)
@@ -652,6 +671,17 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             return words
 
     return ""
+
+
+def _orders_a_table(page: Page, line: Line, words: str) -> bool:
+    """Tell whether a caption says how the rows of the table under it are sorted.
+
+    Rows that name their images stay what they are; of numbered ones the order is heeded anyway.
+    """
+    if not _REORDERED.search(words) or is_doubtful(words):
+        return False
+    below = [each for each in page.lines if each.start > line.start][:1]
+    return any(map(page.in_table, below))
 
 
 def _heads_an_image(page: Page, line: Line) -> bool:
@@ -689,180 +719,3 @@ def _may_head(line: Line, words: str) -> bool:
 def _goes_on(page: Page, line: Line) -> bool:
     """Tell whether a line is indented right under another, and part of what that says."""
     return not line.gap and page.text.startswith("  ", line.start)
-
-
-# --------------------------------------------------------------------------------------------------
-# Notes and flags beside scores: what a key and its value say of them, in JSON and in XML.
-#
-# A key beside the images is harmless only if it is known. One that nobody has listed may say that
-# nothing was seen (`"image_access": "none"`), or that lower is better.
-# --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A value beside scores, under a key in words, and the image it is said of, if it is of one."""
-
-    image: int | None
-    key: str
-    text: str
-
-    @property
-    def _words(self) -> set[str]:
-        return set(self.key.lower().split())
-
-    def casts_doubt(self) -> bool:
-        """Tell whether the scores it stands beside may be none."""
-        words = self._words
-        if self.key == "comment":
-            return _voids(self.text) or is_alarming(self.text)
-
-        value = " ".join(self.text.lower().split())
-        if not words:
-            return value not in _YES | _NO and _voids(self.text)
-
-        if words & _TALK:
-            return self._is_bad_talk()
-
-        if words & _FAILURES:
-            return value.strip(" .!") not in _NO_FAILURE
-
-        if _NONE_OF.match(value) and _SEEING.intersection(row_of(self.key)):
-            return True
-
-        if value in _YES | _NO and not words & _SCALES:
-            return self._is_a_bad_flag(words, denied=value in _NO)
-
-        if words & _OWN_NAMES:
-            return bool(_PEOPLE.intersection(row_of(value)))
-
-        if words & _ORIGINS:
-            return not _FILE_NAME.search(value) and not is_plain(value)
-
-        if _NUMBER.fullmatch(value):
-            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
-            return self.image is None and not known
-
-        if words & _FREE:
-            return False
-
-        said = f"{self.key}: {self.text}"
-        if _voids(said) or is_alarming(said):
-            return True
-
-        known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
-        return self.image is None and not known
-
-    def _is_bad_talk(self) -> bool:
-        if self.image is None:
-            return _voids(self.text) or not is_harmless(self.text)
-        # What explains an image's scores may say of it what it likes, but that it was not seen.
-        return sees_nothing(self.text) or doubts_one(self.text.partition(". ")[0])
-
-    def states_another_scale(self, asked: Set[Fraction]) -> bool:
-        """Tell whether it names the top of a scale, and none that was asked for."""
-        if not self._words & _SCALES:
-            return False
-        tops = stated_tops(f"{self.key} {self.text}") | stated_tops(self.text)
-        if self._words & _TOPS and _NUMBER.fullmatch(self.text.strip()):
-            tops.add(Fraction(self.text.strip(" %")))
-
-        return bool(tops) and not tops & asked
-
-    def _is_a_bad_flag(self, words: set[str], *, denied: bool) -> bool:
-        """Tell whether `is_placeholder: true` or `images_received: 0` says that there was nothing
-        to judge; whatever else a flag says, it may say so."""
-        row = row_of(self.key)
-        if prefers_low(self.key):
-            return not denied
-        if _UNREAL.intersection(row):
-            return not denied
-        if words & _GOOD_FLAGS or _SEEING.intersection(row):
-            return denied
-        return not words <= _KNOWN | _OTHER_FLAGS
-
-
-_TALK = frozenset(
-    """note notes disclaimer warning comment comments remark remarks caveat caveats info summary
-    message limitation limitations reason reasons reasoning justification explanation rationale
-    feedback analysis description observation observations evidence details strengths weaknesses
-    purpose conclusion verdict overview why justifications explanations pros cons""".split()
-)
-_FAILURES = frozenset(("error", "status", "errors", "failure", "exception"))
-_NO_FAILURE = frozenset(
-    """ok okay success successful complete completed done none null false no final finished valid
-    evaluated scored 200 0""".split()
-) | {"", "no error", "no errors", "[]"}
-_ORIGINS = frozenset("source origin by rater raters author annotator annotators from".split())
-"""Keys that say whose scores they are."""
-_FREE = frozenset(
-    """name label title id index file filename path task category instruction instructions prompt
-    question best worst winner preferred weakest strongest""".split()
-)
-"""Keys under which anything may stand."""
-_NAMES = frozenset(
-    """number no better date time timestamp created version schema seed language lang locale
-    image images edit edits picture option candidate method turn step item session run type
-    kind dialog object role url""".split()
-)
-_QUANTITIES = frozenset(
-    """rank ranking ranks order total overall sum average mean confidence weight weights tokens
-    count n all certainty weighted s""".split()
-)
-_SCALES = frozenset("scale range min max minimum maximum top out of direction bounds".split())
-_TOPS = frozenset(("max", "maximum", "top"))
-_GOOD_FLAGS = frozenset(
-    """valid success ok okay done complete completed final real genuine finished usable reliable
-    trustworthy grounded access vision""".split()
-)
-_OTHER_FLAGS = frozenset(
-    """tie ties tied winner best same identical weighted json changed edited followed follows
-    compliant correct match matches pass passed higher""".split()
-)
-_YES = frozenset(("true", "yes", "1"))
-_NO = frozenset(("false", "no", "0", "none", "null", "", "n/a", "missing", "unavailable"))
-_UNREAL = any_of("UNREAL", "DRAFT", "WITHDRAW", "ALTER", "BROKEN", "NOT", "NOTHING", "FAIL")
-_SEEING = any_of("SEE", "ARRIVE", "REAL", "FINAL", "FILE")
-_PEOPLE = any_of("RATER", "OTHER", "UNREAL")
-_OWN_NAMES = frozenset(("judge", "model", "evaluator"))
-"""Keys under which the judge may give its own name."""
-_SMALL = frozenset("is are was has the a of by in on and for to s x factor factors".split())
-_KNOWN = _FREE | _NAMES | _QUANTITIES | _SCALES | _OWN_NAMES | _ORIGINS | _SMALL
-_FILE_NAME = re.compile(r"\.[a-z]{3,4}$|/")
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
-
-
-def _voids(text: str) -> bool:
-    """Tell whether a text beside scores says that they are none."""
-    return (
-        sees_nothing(text)
-        or makes_up(text)
-        or doubts_one(text)
-        or is_upside_down(text)
-        or prefers_low(text)
-    )
-
-
-_NONE_OF = re.compile(r"(?:0|no|none|not)\b")
-_TAG = re.compile(r"<[A-Za-z][\w-]*((?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))+)\s*/?>")
-_COMMENT = re.compile(r"<!--(.{1,300}?)-->", re.DOTALL)
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"'<>]*)[\"']")
-
-
-_LINE = re.compile(r"\W*(?P<key>[a-z]+(?:_[a-z]+)+)[ ]*[:=][ ]*(?P<value>\S.{0,80})")
-
-
-def flag_in(line: str) -> Note | None:
-    """Return the note that a line of YAML is: `images_seen: 0`."""
-    found = _LINE.fullmatch(line.strip())
-    return Note(None, found["key"].replace("_", " "), found["value"]) if found else None
-
-
-def attributes(text: str) -> Iterator[Note]:
-    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`."""
-    for comment in _COMMENT.findall(text):
-        yield Note(None, "comment", comment.strip())
-
-    for tag in _TAG.finditer(text):
-        for key, value in _ATTRIBUTE.findall(tag[1]):
-            yield Note(None, re.sub(r"[_-]", " ", key), value)

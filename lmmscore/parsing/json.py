@@ -15,11 +15,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import yaml
+
 from lmmscore.conversation import JsonForm
-from lmmscore.parsing.doubts import Note
+from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
+from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.remarks import cannot_tell, is_final, is_no_verdict, kind_of
+from lmmscore.parsing.tables import ReplyTable, Row, TableCell, entries_of
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark, Said
 from lmmscore.scales import Factor
@@ -51,8 +55,12 @@ _STRINGS = {
     "‘": re.compile(rf"[‘’](?P<text>(?:[^’'\\]|\\.|[’'](?!{_CLOSES})){{0,5000}})[’']", re.DOTALL),
 }
 _STRINGS |= {"”": _STRINGS["“"], "„": _STRINGS["“"], "’": _STRINGS["‘"]}
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+# Python's: what begins otherwise is a remark in brackets.
+_TUPLE = re.compile(r"\(\s*[\"'“‘]")
 _BARE_KEY = re.compile(r"[\w$][\w $.\\-]{0,60}(?=\s{0,20}:)")
 _BARE = re.compile(r"(?:(?!\s*(?://|/\*|\#|```))[^,:{}\[\]\"“”\n`]){1,60}")
+_BARE_IN_TUPLE = re.compile(r"[^,:(){}\[\]\"“”\n`]{1,60}")
 _PLAIN_SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
@@ -91,6 +99,21 @@ class JsonText:
     mended: tuple[str, ...]
     """What was wrong with it; empty for plain JSON."""
     comments: tuple[str, ...] = ()
+    label: str = ""
+    """What stands before it on its own line: `scores["Image 1"] = {…}`."""
+
+    def factor(self, names: Names) -> str:
+        """Return the key of the factor that it is said to be of: `S_acc: {"score": 6}`,
+        `S_acc = [6, 7]`. Empty where it is of several, or where that is not said."""
+        named = names.factor_named(self.label) if self.label and names.only is None else None
+        if named is None:
+            return ""
+
+        tree = self.tree
+        numbers = sum(isinstance(node, Leaf) for node in tree.nodes)
+        one_each = tree.is_list and 1 < names.n == len(tree.nodes) == numbers
+        scored = not tree.is_list and _score_of(tree) is not None
+        return named.key if scored or one_each else ""
 
 
 class _CutError(Exception):
@@ -130,6 +153,7 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
                     reader.place,
                     tuple(dict.fromkeys(reader.mended)),
                     tuple(reader.comments),
+                    _label_of(text, opening.start()),
                 )
             )
             place = reader.place
@@ -137,6 +161,78 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
         steps += reader.steps
 
     return found, False
+
+
+def _label_of(text: str, place: int) -> str:
+    label = text[text.rfind("\n", 0, place) + 1 : place].strip(" \t>*`:=-–—.)")
+    item = _ITEM.fullmatch(label)
+    return item["key"] if item else label
+
+
+_ITEM = re.compile(r"[A-Za-z_]\w*\[(?P<mark>[\"'])(?P<key>[^\"']{1,60})(?P=mark)\]")
+
+
+# --- YAML that cannot be read line by line ---
+
+_YAML_FENCE = re.compile(
+    r"^[ \t]*```[ ]?ya?ml[ ]*\n(?P<body>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL | re.IGNORECASE
+)
+_YAML_LINE = re.compile(r"\s*(?:#.*|(?:-\s+)*[\w\"'][^:]{0,60}:(?:\s.*)?|-(?:\s.*)?|\s\s\S.*)?")
+# Objects in braces, text that is folded, and items that begin with a number of theirs.
+_NESTED_YAML = re.compile(
+    r":[ ]+(?:[{]|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number)[ ]*:", re.MULTILINE
+)
+# Aliases make a page of a line; what is nested like that is nobody's verdict.
+_UNLIKELY_YAML = re.compile(r"(?:^|[\s\[{,])[&*]\w|(?:-[ ]){9}|[\[{]{9}|^[ ]{60}", re.MULTILINE)
+_YAML_COMMENT = re.compile(r"(?:^|\s)\#([^\n]{1,300})")
+_LONGEST_YAML = 50_000
+
+
+def _yaml_texts(text: str) -> Iterator[JsonText]:
+    """Yield what is marked as YAML, or the reply where it is nothing else.
+
+    Most of it is read line by line, as lists are; here only what goes over several lines.
+    """
+    blocks = [(match["body"], match.start("body")) for match in _YAML_FENCE.finditer(text)]
+    if not blocks and all(map(_YAML_LINE.fullmatch, text.split("\n"))):
+        blocks = [(text, 0)]
+
+    for body, start in blocks:
+        fits = len(body) < _LONGEST_YAML and _NESTED_YAML.search(body)
+        if not fits or _UNLIKELY_YAML.search(body):
+            continue
+
+        try:
+            tree = _from_yaml(yaml.compose(body, Loader=yaml.SafeLoader), start)
+        except yaml.YAMLError:
+            continue
+
+        # "Image 2:" with nothing indented below it is a heading.
+        heads = isinstance(tree, Leaf) or any(_is_empty(node) for node in tree.nodes)
+        if isinstance(tree, Tree) and not heads:
+            comments = tuple(_YAML_COMMENT.findall(body))
+            yield JsonText(tree, start, start + len(body), (), comments)
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Leaf) and not node.text
+
+
+def _from_yaml(node: yaml.Node | None, start: int) -> Node:
+    """Return a node of YAML, each value with its place in the reply."""
+    if isinstance(node, yaml.MappingNode):
+        pairs = [(str(key.value), _from_yaml(value, start)) for key, value in node.value]
+        return Tree(pairs)
+
+    if isinstance(node, yaml.SequenceNode):
+        return Tree([("", _from_yaml(value, start)) for value in node.value], is_list=True)
+
+    if not isinstance(node, yaml.ScalarNode):
+        return Leaf("", start)
+
+    place = start + node.start_mark.index + (node.style in {"'", '"'})
+    number = node.style is None and _PLAIN_SCALAR.fullmatch(node.value) is not None
+    return Leaf(node.value.strip(), place, quoted=not number)
 
 
 def json_values(text: str) -> list[Any]:
@@ -170,16 +266,17 @@ class _JsonReader:
         if depth > MAX_DEPTH:
             raise _TooDeepError
 
-        is_list = self._take() == "["
+        opening = self._take()
+        is_list = opening != "{"
         end = self.place
-        closing = "]" if is_list else "}"
+        closing = _CLOSING[opening]
         pairs: list[tuple[str, Node]] = []
         while self._peek() != closing:
             if pairs and not self._comma(end, closing):
                 break
 
             key = "" if is_list else self._key()
-            pairs.append((key, self._value(depth)))
+            pairs.append((key, self._value(depth, closing)))
             end = self.place
 
         self._take()
@@ -219,14 +316,17 @@ class _JsonReader:
         self._take()
         return key
 
-    def _value(self, depth: int) -> Node:
+    def _value(self, depth: int, closing: str) -> Node:
         first = self._peek()
         if first in "{[":
             return self.container(depth + 1)
         if first in _STRINGS:
             return self._string()
+        if _TUPLE.match(self.text, self.place):
+            self.mended.append("a tuple")
+            return self.container(depth + 1)
 
-        bare = _BARE.match(self.text, self.place)
+        bare = (_BARE_IN_TUPLE if closing == ")" else _BARE).match(self.text, self.place)
         if bare is None:
             raise _NotJsonError
 
@@ -281,11 +381,14 @@ _NAME_KEYS = frozenset(
     """factor name metric criterion criteria dimension aspect key factorname metricname category
     criterionname""".split()
 )
+_NUMBERING = ("", "id", "number", "num", "no", "nr", "index", "idx", "position")
 _IMAGE_KEYS = frozenset(
-    """image imageid imagenumber imageindex edit editedimage img picture editid imageno edited
-    imagenum""".split()
+    noun + numbering
+    for noun in """image edit img picture pic photo edited editedimage bild imagen imagem
+    immagine 图像 图片 画像 이미지 изображение""".split()
+    for numbering in _NUMBERING
 )
-_WEAK_IMAGE_KEYS = frozenset(("id", "index", "position", "number", "no", "nr"))
+_WEAK_IMAGE_KEYS = frozenset(_NUMBERING[1:]) | {"i", "编号", "序号", "番号", "번호", "nummer"}
 """They number images, unless the object is about a factor: then they may number anything."""
 _LABEL_KEYS = frozenset(
     """name label title file filename path which candidate method option output version
@@ -300,7 +403,7 @@ _TOP_KEYS = frozenset(
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
 )
-_REPLACING = frozenset(("adjusted", "revised", "corrected", "updated", "new"))
+_REPLACING = frozenset(("adjusted", "revised", "corrected", "updated", "new", "final", "my", "own"))
 _REASON_KEYS = frozenset(
     """justification justifications reason reasons reasoning explanation explanations rationale
     rationales comment comments remark remarks note notes evidence""".split()
@@ -328,25 +431,39 @@ class FoundJson:
     cut: bool
     """Whether the reply ends in the middle of some."""
 
-    def stretches(self) -> list[Span]:
+    def stretches(self, names: Names) -> list[Span]:
         """Return the places of everything that is JSON, not a list of plain numbers."""
-        return [(each.start, each.end) for each in self.texts if _has_keys(each.tree)]
+        return [(each.start, each.end) for each in self.texts if _is_json(each, names)]
 
     def notes(self, names: Names) -> Iterator[Note]:
         """Yield what stands beside scores, and is none: `"note": …`."""
         for each in self.texts:
-            yield from _notes(each.tree, None, names)
+            if not each.factor(names):
+                yield from _notes(each.tree, None, names)
+
             for comment in each.comments:
                 yield Note(None, "comment", comment)
 
 
 def find_json(text: str, names: Names) -> FoundJson:
     """Find every object and list in a reply."""
-    return FoundJson(*json_texts(text, lambda key: _matters(key, names)))
+    written, cut = json_texts(text, lambda key: _matters(key, names))
+    blocks = list(_yaml_texts(text))
+    inner = [
+        each for each in written if any(block.start <= each.start < block.end for block in blocks)
+    ]
+    return FoundJson([*blocks, *(each for each in written if each not in inner)], cut)
 
 
 def _matters(key: str, names: Names) -> bool:
     return normal(key) in _SCORE_KEYS or names.factor_named(key) is not None
+
+
+def _is_json(found: JsonText, names: Names) -> bool:
+    """Tell whether a text is read here: any other list of numbers is read as prose is."""
+    if _has_keys(found.tree) or _rows_in(found.tree, names):
+        return True
+    return bool(found.factor(names))
 
 
 def _has_keys(tree: Tree) -> bool:
@@ -356,18 +473,25 @@ def _has_keys(tree: Tree) -> bool:
 def _notes(tree: Tree, image: int | None, names: Names, above: str = "") -> Iterator[Note]:
     """Yield the values under keys that name neither a factor, a score nor an image.
 
-    What is listed stands under the key above it.
+    What is listed stands under the key above it. Notes in an object about one factor are heeded
+    with its score.
     """
+    if _factor_of(tree, names) is not None:
+        return
+
     if image is None:
         image = 1 if names.n == 1 else _image_of(tree, names, weak=True)
 
     for key, node in tree.pairs:
-        if _matters(key, names):
+        if _matters(key, names) or _named_by(key, names)[1] is not None:
             continue
 
         if isinstance(node, Tree):
             of = names.image_labelled(_spaced(key)) or image
             yield from _notes(node, of, names, key or above)
+        elif tree.is_list and (_PLAIN_NUMBER.fullmatch(node.text) or _matters(node.text, names)):
+            # A cell of a table.
+            continue
         elif (
             normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS
             and names.image_labelled(_spaced(key)) is None
@@ -382,14 +506,12 @@ class Above:
     position: int | None
     verdict: bool
     caption: str = ""
-    label: str = ""
-    """What stands before it on its own line."""
 
 
 def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator[Said]:
     """Yield what the JSON in a reply says, each text with what heads it."""
     verdicts = [(each, above) for each, above in found if above.verdict]
-    claims = [list(_claims(each.tree, None, names)) for each, _ in verdicts]
+    claims = [list(_claims_of(each, names)) for each, _ in verdicts]
     ordered = _in_order(verdicts, claims, names)
     labelled = _by_label(verdicts, claims, names)
     for unit, ((each, above), said) in enumerate(zip(verdicts, claims, strict=True)):
@@ -428,7 +550,7 @@ def _in_order(
         return {}
 
     scoring = [unit for unit, said in enumerate(claims) if said]
-    if len(scoring) != names.n:
+    if len(scoring) != names.n or _share_nothing(claims):
         return {}
 
     for unit in scoring:
@@ -437,7 +559,7 @@ def _in_order(
         keys = {claim.key for claim in claims[unit]}
 
         twice = len(keys) < len(claims[unit])
-        labelled = bool(above.label) or _may_name_an_image(json_text.tree, names)
+        labelled = bool(json_text.label) or _may_name_an_image(json_text.tree, names)
         if named != {None} or twice or labelled or above.position is not None:
             return {}
 
@@ -452,11 +574,12 @@ def _by_label(
         return {}
 
     made: dict[int, int] = {}
-    for unit, (_, above) in enumerate(verdicts):
+    for unit, (json_text, _) in enumerate(verdicts):
         if not claims[unit]:
             continue
 
-        position = names.image_labelled(above.label) if above.label else None
+        label = json_text.label
+        position = names.image_labelled(_spaced(label)) if label else None
         several = names.only is not None or len({claim.key for claim in claims[unit]}) > 1
         if position is None or not several or not 1 <= position <= names.n:
             # A number before an object about one factor may count the factors.
@@ -474,6 +597,13 @@ def _names_image(tree: Tree, position: int, names: Names) -> bool:
         or (isinstance(node, Tree) and _names_image(node, position, names))
         for key, node in tree.pairs
     )
+
+
+def _claims_of(found: JsonText, names: Names) -> Iterator[_JsonClaim]:
+    key = found.factor(names)
+    if key:
+        return _of_factor(found.tree, names.factor(key), None, names)
+    return _claims(found.tree, None, names)
 
 
 def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]:
@@ -500,7 +630,27 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
 
-    yield from _of_pairs(node, image, names)
+    order = _stated_order(node, names)
+    for claim in _of_pairs(node, image, names):
+        if order and claim.by_order and claim.position is not None:
+            claim = replace(claim, position=order[claim.position - 1], by_order=False)
+
+        yield claim
+
+
+def _stated_order(node: Tree, names: Names) -> list[int]:
+    """Return the order that an object states for its lists: `"order": ["Image 2", "Image 1"]`."""
+    for key, inner in node.pairs:
+        keyed = _ORDER_KEY.search(key.lower()) is not None
+        found = names.image_labelled if keyed else names.image_named
+        order = [found(cell.text) for cell in _row_of(inner)]
+        if sorted(filter(None, order)) == list(range(1, names.n + 1)) and None not in order:
+            return [position or 0 for position in order]
+
+    return []
+
+
+_ORDER_KEY = re.compile(r"order|image|edit|column|picture|method|sequence")
 
 
 def _stated_tops(node: Tree) -> set[Fraction]:
@@ -551,20 +701,28 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         yield _JsonClaim(image, only.key, _mark(node, only))
         return
 
+    if rows := _rows_beside_columns(node, image, names):
+        yield from _of_rows(rows, image, names)
+
     twice = _given_twice(node, names)
     final = _has_final(node)
     others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
+    own = any(_is_own(key, inner) for key, inner in node.pairs)
     for key, inner in node.pairs:
-        factor = names.factor_named(key)
-        position = names.image_labelled(_spaced(key))
+        position, factor = _named_by(key, names)
+        if own and factor is None and position is None and _is_somebodys(key):
+            # `"scores_a_human_might_give"` beside the judge's own.
+            continue
+
         if others and factor is None and position is None and kind_of(_spaced(key)) is None:
             # Beside somebody else's scores, those of a name that is not known may be anybody's.
             continue
 
         if factor is not None:
-            for claim in _of_factor(inner, factor, image, names):
+            of = image if position is None else position
+            for claim in _of_factor(inner, factor, of, names):
                 mark = claim.mark
-                if claim.key in twice:
+                if (position, claim.key) in twice:
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
 
                 yield replace(claim, mark=mark)
@@ -574,6 +732,50 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
+
+
+def _named_by(key: str, names: Names) -> tuple[int | None, Factor | None]:
+    """Return the image and the factor that a key names: one of them, neither, or both, as in
+    `image_2_S_acc`, `S_acc_2` and `S_acc (Image 2)`."""
+    bracketed = _IN_BRACKETS.fullmatch(key)
+    if bracketed is not None:
+        for image, factor in (bracketed.groups(), reversed(bracketed.groups())):
+            position, found = names.image_named(_spaced(image)), names.factor_named(factor)
+            if position is not None and found is not None:
+                return position, found
+
+    found = names.factor_named(key)
+    position = names.image_labelled(_spaced(key))
+    if found is not None or position is not None:
+        return position, found
+
+    for match in _SPLITS.finditer(key):
+        parts = (key[: match.start()], key[match.end() :])
+        for image, factor in (parts, reversed(parts)):
+            found = names.factor_named(factor)
+            position = names.image_labelled(_spaced(image)) if found else None
+            if position is not None and (names.n > 1 or position == 1):
+                return position, found
+
+    return None, None
+
+
+_SPLITS = re.compile(r"[_. :/,-]+")
+_IN_BRACKETS = re.compile(r"([^()\[\]]+?)\s*[(\[]([^()\[\]]+)[)\]]\s*")
+
+
+def _is_own(key: str, node: Node) -> bool:
+    """Tell whether a key heads the judge's own scores."""
+    verdict = kind_of(_spaced(key)) is Kind.VERDICT
+    return verdict and isinstance(node, Tree) and not _is_somebodys(key)
+
+
+def _is_somebodys(key: str) -> bool:
+    """Tell whether a key speaks of people or models who score."""
+    return bool(_SOMEBODY.intersection(row_of(_spaced(key))))
+
+
+_SOMEBODY = any_of("RATER", "MODEL", "OTHER")
 
 
 def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
@@ -607,16 +809,16 @@ def _has_final(node: Tree) -> bool:
     return len(finals) == 1 and len(trees) > 1
 
 
-def _given_twice(node: Tree, names: Names) -> set[str]:
-    """Return the factors that an object gives two different values."""
-    given: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+def _given_twice(node: Tree, names: Names) -> set[tuple[int | None, str]]:
+    """Return the factors, each with the image its key names, that have two different values."""
+    given: defaultdict[tuple[int | None, str], set[tuple[str, ...]]] = defaultdict(set)
 
     for key, inner in node.pairs:
-        factor = names.factor_named(key)
+        position, factor = _named_by(key, names)
         if factor is not None:
-            given[factor.key].add(tuple(leaf.text for leaf in _leaves(inner)))
+            given[position, factor.key].add(tuple(leaf.text for leaf in _leaves(inner)))
 
-    return {key for key, values in given.items() if len(values) > 1}
+    return {cell for cell, values in given.items() if len(values) > 1}
 
 
 def _is_ranked_list(key: str, node: Node) -> bool:
@@ -626,7 +828,24 @@ def _is_ranked_list(key: str, node: Node) -> bool:
 
 
 def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim]:
+    pair = _as_pair(node)
+    if pair is not None:
+        yield from _of_pairs(pair, image, names)
+        return
+
+    if rows := _rows_in(node, names):
+        yield from _of_rows(rows, image, names)
+        return
+
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
+    if _share_nothing(by_entry):
+        # An entry for each factor: what merely numbers them numbers no images.
+        for entry, claims in zip(node.nodes, by_entry, strict=True):
+            named = _image_of(entry, names, weak=False) is not None
+            yield from (claim if named else replace(claim, position=image) for claim in claims)
+
+        return
+
     if names.n < 2 or len(by_entry) < 2:
         for claims in by_entry:
             yield from claims
@@ -648,6 +867,23 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
             yield replace(claim, position=UNKNOWN) if unknown else claim
 
 
+def _share_nothing(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
+    """Tell whether no factor is scored in every entry that scores any."""
+    keys = [{claim.key for claim in claims} for claims in by_entry if claims]
+    return len(keys) > 1 and not set.intersection(*keys)
+
+
+def _as_pair(node: Tree) -> Tree | None:
+    """Return `["Image 2", {"S_acc": 6}]` as an object with that key."""
+    if len(node.nodes) != 2:
+        return None
+
+    label, value = node.nodes
+    if isinstance(label, Leaf) and isinstance(value, Tree):
+        return Tree([(label.text, value)])
+    return None
+
+
 def _numbered(by_entry: Sequence[Sequence[_JsonClaim]]) -> Iterator[_JsonClaim]:
     """Yield the claims of each entry as those of the image in its place."""
     for position, claims in enumerate(by_entry, 1):
@@ -657,8 +893,10 @@ def _numbered(by_entry: Sequence[Sequence[_JsonClaim]]) -> Iterator[_JsonClaim]:
 
 def _may_name_an_image(node: Node, names: Names) -> bool:
     """Tell whether an object has a key that images are named by, and is not about a factor."""
-    if isinstance(node, Leaf) or node.is_list or _factor_of(node, names) is not None:
+    if isinstance(node, Leaf) or _factor_of(node, names) is not None:
         return False
+    if node.is_list:
+        return _as_pair(node) is not None
     return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
 
 
@@ -678,8 +916,13 @@ def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> I
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
 
+    by_order = isinstance(node, Tree) and node.is_list and not _names_any(node, names)
     for position, inner in placed:
-        yield _JsonClaim(position, factor.key, _mark(inner, factor))
+        yield _JsonClaim(position, factor.key, _mark(inner, factor), by_order)
+
+
+def _names_any(node: Tree, names: Names) -> bool:
+    return any(_image_of(each, names, weak=True) is not None for each in node.nodes)
 
 
 def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
@@ -713,6 +956,15 @@ def _mark(node: Node, factor: Factor) -> Mark:
     if disclaimed is not None:
         span = (disclaimed.start, disclaimed.start + len(disclaimed.text))
         return Mark(None, span, FaultKind.DISCLAIMED, "the judge says that it could not see it")
+
+    for key, inner in node.pairs:
+        if not isinstance(inner, Leaf) or normal(key) in _SCORE_KEYS:
+            continue
+
+        if Note(1, _spaced(key), inner.text).voids_a_score():
+            span = (inner.start, inner.start + len(inner.text))
+            says = f"what stands beside it may void it: “{_spaced(key)}: {inner.text[:60]}”"
+            return Mark(None, span, FaultKind.DISCLAIMED, says)
 
     score = _score_of(node) or _only_number(node, factor)
     if score is None:
@@ -786,6 +1038,102 @@ def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
             return names.image_labelled(text)
 
     return None
+
+
+# --- Lists of lists: tables without bars ---
+
+_ROW_KEYS = frozenset(
+    """score scores rating ratings value values point points grade grades mark marks data row rows
+    result results verdict verdicts evaluation evaluations image images edit edits item items
+    entries list table finalscores""".split()
+)
+
+
+def _of_rows(rows: Sequence[Row], image: int | None, names: Names) -> Iterator[_JsonClaim]:
+    only = names.only.key if names.only else None
+    table = ReplyTable(list(rows), 0, 0)
+    for entry in entries_of(table, image, names, only):
+        position = image if entry.position is None else entry.position
+        yield _JsonClaim(position, entry.key, entry.mark, entry.by_order)
+
+
+def _rows_in(node: Tree, names: Names) -> list[Row]:
+    """Return the rows of a list of lists, with a heading, where they say what their numbers are:
+    `[["S_acc", 6], …]`, `[["image", "S_acc"], [1, 6], …]`. Empty for any other list."""
+    rows = [_row_of(entry) for entry in node.nodes]
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+        return []
+
+    if _name_factors(rows[0], names) or _name_factors([row[0] for row in rows], names):
+        return rows
+
+    if any(names.image_named(row[0].text) is None for row in rows):
+        return []
+    if all(names.factor_named(row[1].text) for row in rows) and len(rows[0]) > 2:
+        return [_titles("image", "factor", "score"), *rows]
+    if names.only is not None and len(rows[0]) == 2:
+        return [_titles("image", "score"), *rows]
+    return []
+
+
+def _row_of(node: Node) -> Row:
+    """Return the values of a list of nothing else; empty for anything but such a list."""
+    if isinstance(node, Leaf) or not node.is_list:
+        return []
+    row = [TableCell(leaf.text, leaf.start) for leaf in node.nodes if isinstance(leaf, Leaf)]
+    return row if len(row) == len(node.nodes) else []
+
+
+def _titles(*texts: str) -> Row:
+    return [TableCell(text, 0) for text in texts]
+
+
+def _name_factors(row: Row, names: Names) -> bool:
+    """Tell whether cells name factors, and not just one of several."""
+    found = [cell for cell in row if names.factor_named(cell.text) is not None]
+    return len(found) > 1 or (names.only is not None and bool(found))
+
+
+def _rows_beside_columns(node: Tree, image: int | None, names: Names) -> list[Row]:
+    """Return the rows of `{"columns": ["image", "S_acc"], "data": [[1, 6], …]}`, with a heading,
+    and of `{"factors": ["S_acc", "S_pre"], "scores": [6, 7]}`, with what labels them."""
+    heads = [row for each in node.nodes if _name_factors(row := _row_of(each), names)]
+    if len(heads) != 1:
+        return []
+
+    head = heads[0]
+    below = [each for each in _rows_below(node, names) if len(each[1]) == len(head)]
+    if not below:
+        return []
+
+    if not all(names.factor_named(cell.text) for cell in head):
+        return [head, *(row for _, row in below)]
+
+    rows = [[*_titles(""), *head]]
+    for number, (label, row) in enumerate(below, 1):
+        if names.image_labelled(label) is None and image is not None:
+            label = str(image)
+        elif not label and len(below) == names.n:
+            label = str(number)
+
+        rows.append([*_titles(label), *row])
+
+    return rows
+
+
+def _rows_below(node: Tree, names: Names) -> Iterator[tuple[str, Row]]:
+    """Yield the lists of values under keys that may head scores, each with its key."""
+    for key, inner in node.pairs:
+        known = normal(key) in _ROW_KEYS or names.image_labelled(_spaced(key)) is not None
+        if not known or isinstance(inner, Leaf):
+            continue
+
+        if row := _row_of(inner):
+            yield _spaced(key), row
+        elif inner.is_list:
+            yield from (("", row) for entry in inner.nodes if (row := _row_of(entry)))
+        else:
+            yield from _rows_below(inner, names)
 
 
 # --- How long justifications are ---

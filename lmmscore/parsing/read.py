@@ -15,9 +15,10 @@ from itertools import zip_longest
 from typing import Any
 
 from lmmscore.parsing.decide import decide, with_corrections, without_contradicted
-from lmmscore.parsing.doubts import Voids, attributes, voids
+from lmmscore.parsing.doubts import Voids, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
+from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
@@ -143,7 +144,7 @@ class Contents:
         self._drafts = drafts(text)
         self._json = _outside(find_json(text, names), self._drafts)
         self.cut = self._json.cut
-        cuts = joined([*self._drafts, *self._json.stretches()])
+        cuts = joined([*self._drafts, *self._json.stretches(names)])
         self.page = Page(plain_text(text, cuts), names, text)
         tables = tables_in(self.page.text, names, self.page.written)
         self.page.tables = [(table.start, table.end) for table in tables]
@@ -159,7 +160,7 @@ class Contents:
         self._unplaced = prose.unplaced
         found = Voids()
         if doubted:
-            notes = [*self._json.notes(names), *attributes(text)]
+            notes = [*self._json.notes(names), *attributes(text, names)]
             found = voids(self.page, prose.entries, said, notes)
 
         self.void = found.all if said else ""
@@ -183,11 +184,11 @@ class Contents:
 
     def _json_says(self, text: str) -> Iterator[Said]:
         headed = []
-        sections: set[int] = set()
+        sections: set[tuple[int, str]] = set()
         for each in self._json.texts:
             line = self.page.line_at(self.page.plain.place(each.start))
             before = text[text.rfind("\n", 0, each.start) + 1 : each.start]
-            above = replace(self._above(line, sections), label=before.strip(" \t>*`:=-–—.)"))
+            above = self._above(line, sections, each.factor(self.names))
             if kind_of(before) not in {None, Kind.VERDICT}:
                 above = replace(above, verdict=False)
 
@@ -220,11 +221,12 @@ class Contents:
             return said
         return [replace(each, position=each.position or UNKNOWN) for each in said]
 
-    def _above(self, line: Line | None, sections: set[int]) -> Above:
+    def _above(self, line: Line | None, sections: set[tuple[int, str]], of: str = "") -> Above:
         """Return what heads a table or a JSON text: the line before it, and that line's section.
 
         Only the first in a section is headed by its image: another may be the next image's, whose
-        heading was not understood. `sections` are those that have had one.
+        heading was not understood. `sections` are those that have had one, each with the
+        factor (`of`) where it was of one only.
         """
         if line is None:
             return Above(None, verdict=True)
@@ -232,10 +234,10 @@ class Contents:
         positions = line.positions or ()
         position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
         scored = self._taken.get(line.section, line.end) < line.end
-        if line.section in sections or scored:
+        if (line.section, of) in sections or scored:
             position = None
 
-        sections.add(line.section)
+        sections.add((line.section, of))
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
         colon = words.rstrip().endswith(":")
         caption = kind_of(words) if colon or len(words) < 100 else None
@@ -256,7 +258,7 @@ class Contents:
         return Above(position, kind is Kind.VERDICT, line.caption)
 
     def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:
-        sections: set[int] = set()
+        sections: set[tuple[int, str]] = set()
         for table in tables:
             line = self.page.line_at(table.start - 1) if table.start else None
             above = self._above(line, sections)
@@ -274,6 +276,7 @@ class Contents:
                     "table",
                     table.start + 2_000_000,
                     above.caption,
+                    by_order=entry.by_order,
                 )
 
 

@@ -8,12 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
-from lmmscore.parsing.remarks import is_no_verdict, is_plain, makes_up, sees_nothing, unsettles
+from lmmscore.parsing.remarks import (
+    is_no_verdict,
+    is_plain,
+    kind_of,
+    makes_up,
+    sees_nothing,
+    unsettles,
+)
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import FaultKind, Mark
+from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 
 _RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
 _LINE = re.compile(r"[^\n]+")
@@ -26,7 +34,15 @@ _IMAGE_COLUMN = re.compile(
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
 _FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
-_RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place|standing)\b", re.IGNORECASE)
+_RANK_COLUMN = re.compile(
+    r"\b(?:rank|ranking|place|placing|standing|rang|platz|puesto|rango|posto|место)\b"
+    r"|排名|名次|順位|순위",
+    re.IGNORECASE,
+)
+# Quantities with a scale of their own: "Confidence (1-5)".
+_OWN_SCALE = re.compile(
+    r"\b(?:confiden(?:ce|t)|certainty|rank(?:ing)?|weights?|priority|severity)\b", re.IGNORECASE
+)
 _SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 _EXACTLY_SCORES = re.compile(
     r"""
@@ -40,8 +56,10 @@ _EXACTLY_SCORES = re.compile(
 _NUMERIC = re.compile(
     r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE
 )
-_IN_BRACKETS = re.compile(r"\((?![0-9./ ]+\))[^()]*\)")
+_IN_BRACKETS = re.compile(r"\((?! *[0-9][0-9./ ]*\))[^()]*\)")
 _BLANK_CELL = re.compile(r"[-–—\s.…]*")
+
+_AMOUNT = re.compile(r"[×x]?\s*(?P<number>[0-9]+(?:[.,][0-9]+)?)\s*(?:(?P<percent>%)|/\s*[0-9]+)?")
 
 _WIDEST = 60
 """How many columns are looked at: a reply of nothing but bars must not keep us busy."""
@@ -83,6 +101,8 @@ class Entry:
     position: int | None
     key: str
     mark: Mark
+    by_order: bool = False
+    """Whether a running number is all that says which image it is: it may be a rank."""
 
 
 def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[ReplyTable]:
@@ -181,6 +201,9 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
     run: list[re.Match[str]] = []
 
     for line in _LINE.finditer(text):
+        if not line[0].strip():
+            continue
+
         # A single cell, "| Image 2 |", heads what follows.
         barred = "|" in line[0] and "|" in line[0].strip(" >|")
         rule = not barred and _RULE.fullmatch(line[0])
@@ -305,7 +328,7 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         known = len(factors) - factors.count(None)
         enough = max(1, min(2, len(names.factors)))
         if known >= enough:
-            return factors[0] is None or not head[0].text
+            return factors[0] is None or not head[0].text or _is_one_row(head, below, names)
 
     by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
     if by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1:
@@ -330,6 +353,15 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
     # One image beside other columns, and a factor in front of the row below.
     first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
     return images == 1 and names.factor_named(first) is not None
+
+
+def _is_one_row(head: Row, below: str, names: Names) -> bool:
+    """Tell whether headings are all factors of the only image, and nothing but a number for each
+    stands below."""
+    if names.n > 1 or not all(names.factor_named(cell.text) for cell in head):
+        return False
+    values = re.split(r"[,;]\s*|\s{2,}|\t", below.strip())
+    return len(values) == len(head) and all(map(_NUMERIC.fullmatch, values))
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
@@ -444,7 +476,34 @@ def entries_of(
 ) -> list[Entry]:
     """Return what a table says, by what its heading and its first columns name, and the image and
     the factor above it."""
-    return _without_repetition(_TableReader(table, above, names, factor).entries())
+    found: list[Entry] = []
+    for block in _side_by_side(table):
+        found += _TableReader(block, above, names, factor).entries()
+
+    return _without_repetition(found)
+
+
+def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
+    """Return the tables of one that repeats its first heading: `Image | S_acc | Image | S_acc`."""
+    head = table.rows[0][:_WIDEST]
+    title = head[0].text.casefold()
+    starts = [at for at, cell in enumerate(head) if cell.text.casefold() == title]
+    if not title or len(starts) < 2:
+        return [table]
+
+    # A row of another length has a bar too many or too few: nobody knows in which block.
+    rows = [row for row in table.rows if len(row) == len(head)]
+    blocks = []
+    for start, end in zip(starts, [*starts[1:], len(head)], strict=True):
+        if not head[end - 1].text:
+            # The gap between two blocks.
+            end -= 1
+
+        parts = [row[start:end] for row in rows]
+        filled = [part for part in parts if any(cell.text for cell in part)]
+        blocks.append(replace(table, rows=filled))
+
+    return blocks
 
 
 def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
@@ -474,18 +533,46 @@ class _TableReader:
         self.n = names.n
         self.rows = table.rows
         self.head, *self.body = table.rows
-        labels = [*self.head, *(row[0] for row in self.body)]
-        self._tops = [tops for cell in labels[:_MOST_LABELS] if (tops := stated_tops(cell.text))]
+        self._tops = self._stated_tops()
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
         self.factor = factor
         """The factor that heads the whole table."""
 
+    def _stated_tops(self) -> list[set[Fraction]]:
+        """Return the scales of its headings, but for those of totals over scores and of
+        quantities that have their own."""
+        stated: list[set[Fraction]] = []
+        of_totals: list[set[Fraction]] = []
+        factors = 0
+        for cell in [*self.head, *(row[0] for row in self.body)][:_MOST_LABELS]:
+            is_factor = self._factor_in(cell) is not None
+            factors += is_factor
+            tops = stated_tops(cell.text)
+            if not tops or _OWN_SCALE.search(cell.text):
+                continue
+
+            total = not is_factor and kind_of(_IN_BRACKETS.sub("", cell.text)) is Kind.AVERAGE
+            (of_totals if total else stated).append(tops)
+
+        # "Total (max 40)" is a sum of four scores up to 10; "(max 20)" leaves 5 for each.
+        sums = {factor.scale.high * factors for factor in self.names.factors}
+        if stated and len(stated) >= factors:
+            return stated
+        return stated + [tops for tops in of_totals if not tops <= sums]
+
     def _is_labelled_within(self) -> bool:
-        """Tell whether images are named in a later column: then the first may hold anything."""
+        """Tell whether images are named in a later column: then the first may hold anything.
+
+        A rank may stand before a column of images, too.
+        """
         within = self.body[0][1:] if self.body else []
-        return any(self.names.image_named(cell.text) is not None for cell in within)
+        if any(self.names.image_named(cell.text) is not None for cell in within):
+            return True
+
+        ranked = _RANK_COLUMN.fullmatch(self.head[0].text) is not None
+        return ranked and any(_IMAGE_COLUMN.fullmatch(cell.text) for cell in self.head[1:_WIDEST])
 
     def entries(self) -> list[Entry]:
         if not self._is_labelled_within() and not _may_be_a_corner(self.head[0].text, self.names):
@@ -561,7 +648,7 @@ class _TableReader:
 
     def _images_as_rows(self, columns: Sequence[str | None]) -> list[Entry]:
         body = [row for row in self.body if not self._is_labelled_otherwise(row, columns)]
-        images = self._images_of_rows(body, columns)
+        images, by_order = self._images_of_rows(body, columns)
         # Without a column that names images, a single row belongs to the image named above.
         # One under "Rank" may number its image all the same.
         ranked = _RANK_COLUMN.search(self.head[0].text) is not None
@@ -574,6 +661,10 @@ class _TableReader:
                 # The last row may have been cut off.
                 continue
 
+            if named == {0} and {1} in (images or ()):
+                # Image 0 is the first one only where no other is.
+                continue
+
             if len(named) > 1:
                 row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
 
@@ -584,7 +675,7 @@ class _TableReader:
                 for image in named or (None,):
                     found += self._entry(image, key, cell)
 
-        return found
+        return [replace(entry, by_order=by_order) for entry in found]
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
@@ -602,8 +693,9 @@ class _TableReader:
 
     def _images_of_rows(
         self, body: Sequence[Row], columns: Sequence[str | None]
-    ) -> list[set[int]] | None:
-        """Return the images that each row names, or None where no column names any.
+    ) -> tuple[list[set[int]] | None, bool]:
+        """Return the images that each row names, or None where no column names any; and whether
+        they are merely numbered.
 
         Cells that say "Image 2" and columns headed so count before a column of bare numbers, which
         may number the rows; of those the ones headed `#` before the first, unless that ranks.
@@ -625,9 +717,9 @@ class _TableReader:
         named = list(dict.fromkeys([*spoken, *headed]))
         chosen = named or numbers or first
         if not chosen:
-            return None
+            return None, False
 
-        return [self._named_by(row, chosen) for row in body]
+        return [self._named_by(row, chosen) for row in body], not named
 
     def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
         named = {self._image_at(row, column) for column in columns}
@@ -687,14 +779,14 @@ class _TableReader:
     def _of_one_factor(self, key: str) -> list[Entry]:
         """Read `| Image 1 | 6 |` under a factor."""
         column = _score_column(self.head, self.body, 1)
-        images = self._images_of_rows(self.body, [None] * len(self.head)) or []
+        images, by_order = self._images_of_rows(self.body, [None] * len(self.head))
         found: list[Entry] = []
-        for row, named in zip(self.body, images, strict=False):
+        for row, named in zip(self.body, images or (), strict=False):
             cell = _score_cell(row, column, 1)
             if cell is not None and len(named) == 1:
                 found += self._entry(next(iter(named)), key, cell)
 
-        return found
+        return [replace(entry, by_order=by_order) for entry in found]
 
     def _a_line_a_score(self) -> list[Entry]:
         """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
@@ -782,7 +874,43 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     if not clear:
         clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
 
+    if len(clear) == 2:
+        weights = [i for i, heading in headings.items() if kind_of(heading) is Kind.WEIGHTS]
+        clear = [
+            column
+            for column, product in permutations(clear)
+            if any(_is_product(rows, column, weight, product) for weight in weights)
+        ]
+
     return clear[0] if len(clear) == 1 else None
+
+
+def _is_product(rows: Sequence[Row], column: int, weight: int, product: int) -> bool:
+    """Tell whether a column, times the weights, makes another in every row."""
+    for row in rows:
+        values = [_value_at(row, at) for at in (column, weight, product)]
+        if None in values:
+            return False
+
+        score, share, points = (value or 0.0 for value in values)
+        if abs(score * share - points) > _ROUNDING:
+            return False
+
+    return bool(rows)
+
+
+_ROUNDING = 0.051
+"""Points are written with a decimal or two."""
+
+
+def _value_at(row: Row, column: int) -> float | None:
+    """Return the number in a cell, a percentage as a share of 1."""
+    found = _AMOUNT.fullmatch(row[column].text) if column < len(row) else None
+    if found is None:
+        return None
+
+    value = float(found["number"].replace(",", "."))
+    return value / 100 if found["percent"] else value
 
 
 def _may_head_scores(heading: str) -> bool:

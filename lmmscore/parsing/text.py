@@ -317,13 +317,25 @@ def _made_plain(match: re.Match[str], text: str) -> str:
     if groups["circled"]:
         return f"{ord(match[0].strip()) - 0x245F}. "
     if groups.get("cell"):
-        return " | " if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip() else ""
+        return " | " if _parts_cells(match, text) else ""
 
     for group, words in _WORDS_FOR.items():
         if groups[group]:
             return words
 
     return ""
+
+
+def _parts_cells(match: re.Match[str], text: str) -> bool:
+    """Tell whether a tab or an ampersand parts cells; one that begins a line does where the corner
+    of a table is blank: a tab there may as well indent all rows."""
+    begin = text.rfind("\n", 0, match.start()) + 1
+    if text[begin : match.start()].strip() or "&" in match[0]:
+        return True
+
+    line, _, rest = text[begin : begin + 1000].partition("\n")
+    below = rest.partition("\n")[0]
+    return line.count("\t") > 1 and below.count("\t") == line.count("\t") and below[0] != "\t"
 
 
 _WORDS_FOR = {

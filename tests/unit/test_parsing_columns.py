@@ -152,3 +152,161 @@ def test_a_table_of_ranks_does_not_replace_the_scores(caption):
         [6, 7, 8, 9],
         [5, 4, 3, 2],
     ]
+
+
+@pytest.mark.parametrize(
+    ("total", "read"),
+    [
+        ("Total (max 40)", True),
+        ("Sum (out of 40)", True),
+        ("Average (1-10)", True),
+        ("Confidence (1-5)", True),
+        ("Total (max 20)", False),
+        ("Mean (out of 5)", False),
+        ("Overall (0-100)", False),
+    ],
+)
+def test_the_scale_of_a_total_must_fit_the_scores_it_sums_up(total, read):
+    """Four scores up to 10 sum up to 40; a total of at most 20 leaves 5 for each."""
+    text = table(f"Image | {FACTORS} | {total}", "1 | 4 | 3 | 5 | 2 | 14")
+    reading = read_text(text, FOUR, 1)
+    assert reading.complete == read
+    assert bool(reading.scores) == read
+
+
+def test_a_total_has_its_own_scale_where_every_score_states_its():
+    """The scale of a weighted total says nothing of columns that state theirs, as rows do."""
+    heads = " | ".join(f"S_{key} (/10)" for key in KEYS)
+    text = table(f"Image | {heads} | Total (max 100)", "1 | 4 | 3 | 5 | 2 | 34")
+    assert rows(read_text(text, FOUR, 1), 1) == [[4, 3, 5, 2]]
+
+    labels = [f"S_{key} (out of 10) | {i} | {9 - i}" for i, key in enumerate(KEYS, 1)]
+    text = table("Factor | Image 1 | Image 2", *labels, "Total (out of 40) | 10 | 26")
+    assert rows(read_text(text, FOUR, 2), 2) == [[1, 2, 3, 4], [8, 7, 6, 5]]
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        (
+            f"Image | {FACTORS} | | Image | {FACTORS}",
+            ["1 | 2 | 3 | 4 | 5 | | 3 | 6 | 7 | 8 | 9", "2 | 9 | 8 | 7 | 6 | | | | | |"],
+            [[2, 3, 4, 5], [9, 8, 7, 6], [6, 7, 8, 9]],
+        ),
+        (
+            "Factor | Image 1 | Image 2 | Factor | Image 3",
+            [f"S_{key} | {i} | {i + 1} | S_{key} | {i + 2}" for i, key in enumerate(KEYS, 1)],
+            [[1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]],
+        ),
+        (
+            "Factor | Score | Factor | Score",
+            ["S_acc | 7 | S_qua | 5", "S_pre | 6 | S_real | 4"],
+            [[7, 6, 5, 4]],
+        ),
+    ],
+)
+def test_a_heading_that_comes_again_begins_a_table_beside_the_first(head, body, expected):
+    """Blocks of columns side by side are read one by one."""
+    n = len(expected)
+    assert rows(read_text(table(head, *body), FOUR, n), n) == expected
+
+
+def test_a_row_of_blocks_with_a_cell_too_few_is_not_read():
+    """Nobody knows in which of two blocks the cell is missing."""
+    text = table(
+        f"Image | {FACTORS} | Image | {FACTORS}",
+        "1 | 2 | 3 | 4 | 5 | 2 | 6 | 7 | 8 | 9",
+        "3 | 2 | 3 | 4 | 4 | 6 | 7 | 8 | 9",
+    )
+    reading = read_text(text, FOUR, 4)
+    assert {position for position, _ in reading.scores} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("head", "cells"),
+    [
+        (
+            "Score | Weight | Points",
+            ["6 | 50 % | 3.0", "7 | 20% | 1.4", "5 | 20 % | 1", "4 | 10% | 0.4"],
+        ),
+        (
+            "Weight | Points | Score",
+            ["0.5 | 6 | 3.0", "0,2 | 7 | 1.4", "0.2 | 5 | 1", "0.1 | 4 | .4"],
+        ),
+        ("Score | Weight | Points", ["6 | 3 | 18", "7 | ×2 | 14", "5 | 2 | 10", "4 | 1 | 4"]),
+    ],
+)
+def test_scores_times_weights_tell_which_of_two_columns_holds_the_scores(head, cells):
+    """Where one column is the other times the weights in every row, it holds products."""
+    text = by_factor(f"Factor | {head}", *(cell.replace(" .4", " 0.4") for cell in cells))
+    assert rows(read_text(text, FOUR, 1), 1) == [[6, 7, 5, 4]]
+
+
+def test_two_columns_of_scores_without_such_a_product_are_not_read():
+    """One product that does not come out leaves open which column holds the scores."""
+    cells = ["6 | 50 % | 3.0", "7 | 20% | 2.4", "5 | 20 % | 1", "4 | 10% | 0.4"]
+    assert not read_text(by_factor("Factor | Score | Weight | Points", *cells), FOUR, 1).scores
+
+
+RANKED = ("1 | 2 | 9 | 7 | 8 | 6", "2 | 1 | 5 | 4 | 3 | 2")
+
+
+@pytest.mark.parametrize("head", ["Rank | Image", "Place | Edit", "Rang | Bild", "排名 | 图像"])
+@pytest.mark.parametrize("above", ["", "Sorted from best to worst:\n\n", "In descending order:\n"])
+def test_rows_in_order_of_rank_belong_to_the_images_they_name(head, above):
+    """A rank numbers no image where a column names them, and sorting moves whole rows."""
+    text = above + table(f"{head} | {FACTORS}", *RANKED)
+    assert rows(read_text(text, FOUR, 2), 2) == [[5, 4, 3, 2], [9, 7, 8, 6]]
+
+
+@pytest.mark.parametrize("head", ["#", "No.", ""])
+def test_running_numbers_of_sorted_rows_may_be_ranks(head):
+    """Under "sorted from best to worst" row 1 may be of any image."""
+    text = table(f"{head} | {FACTORS}", "1 | 9 | 7 | 8 | 6", "2 | 5 | 4 | 3 | 2")
+    assert not read_text(f"Sorted from best to worst:\n\n{text}", FOUR, 2).scores
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\tS_acc\tS_pre\tS_qua\tS_real\nImage 1\t5\t4\t3\t2\nImage 2\t9\t7\t8\t6",
+        "\tImage\tS_acc\tS_pre\tS_qua\tS_real\n\t1\t5\t4\t3\t2\n\t2\t9\t7\t8\t6",
+        "\tImage 1\tImage 2\nS_acc\t5\t9\nS_pre\t4\t7\nS_qua\t3\t8\nS_real\t2\t6",
+        "\\begin{tabular}{lcccc}\n & $S_{acc}$ & $S_{pre}$ & $S_{qua}$ & $S_{real}$ \\\\ \\hline\n"
+        "Image 1 & 5 & 4 & 3 & 2 \\\\\nImage 2 & 9 & 7 & 8 & 6 \\\\\n\\end{tabular}",
+    ],
+)
+def test_the_corner_of_a_table_may_be_blank(text):
+    """Tabs and ampersands at the beginning of the heading leave the corner blank."""
+    assert rows(read_text(text, FOUR, 2), 2) == [[5, 4, 3, 2], [9, 7, 8, 6]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S_acc,S_pre,S_qua,S_real\n7,6,5,4",
+        "```csv\nS_acc; S_pre; S_qua; S_real\n7; 6; 5; 4\n```",
+        "S_acc  S_pre  S_qua  S_real\n7      6      5      4",
+        "S_acc\tS_pre\tS_qua\tS_real\n7\t6\t5\t4",
+        '<image id="1" S_acc="7" S_pre="6" S_qua="5" S_real="4"/>',
+    ],
+)
+def test_the_only_image_needs_no_column_of_its_own(text):
+    """Headings that are all factors, and a number for each below, are its scores."""
+    assert rows(read_text(text, FOUR, 1), 1) == [[7, 6, 5, 4]]
+    assert len(read_text(text, FOUR, 2).scores) == (4 if text.startswith("<") else 0)
+
+
+def test_a_row_with_fewer_numbers_than_headings_is_not_read():
+    """Which of four factors has no number cannot be told."""
+    assert not read_text("S_acc,S_pre,S_qua,S_real\n7,6,5", FOUR, 1).scores
+
+
+def test_image_0_is_not_the_only_image_where_a_row_of_image_1_cannot_be_read():
+    """A row whose cells stand astray has its image all the same."""
+    text = (
+        "#        S_acc  S_pre  S_qua  S_real\n"
+        "1        7             5      6\n"
+        "Image 0  6      5      4      3\n"
+    )
+    assert not read_text(text, FOUR, 1).scores

@@ -308,3 +308,226 @@ def test_an_example_of_the_format_is_not_a_verdict(caption):
         read_text(f"Here are the scores in the required format: {PLAIN}", FOUR, 1).scores
         == EXPECTED
     )
+
+
+def scores(text: str, n: int) -> list[list[int]]:
+    """What is read of n images, one list for each; -1 for what is not."""
+    found = read_text(text, FOUR, n).scores
+    keys = ("acc", "pre", "qua", "real")
+    return [[int(found.get((i, key), -1)) for key in keys] for i in range(1, n + 1)]
+
+
+NOTHING = [-1, -1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[["S_acc", 6], ["S_pre", 7], ["S_qua", 5], ["S_real", 6]]', [[6, 7, 5, 6]]),
+        ("[('acc', 6), ('pre', 7), ('qua', 5), ('real', 6)]", [[6, 7, 5, 6]]),
+        (
+            '[["factor", "score", "why"], ["acc", 6, "2 dogs"], ["pre", 7, ""], ["qua", 5, ""], '
+            '["real", 6, "4 legs"]]',
+            [[6, 7, 5, 6]],
+        ),
+        (
+            '{"Image 2": [["acc", 6], ["pre", 7], ["qua", 5], ["real", 6]], '
+            '"Image 1": [["acc", 8], ["pre", 9], ["qua", 9], ["real", 8]]}',
+            [[8, 9, 9, 8], [6, 7, 5, 6]],
+        ),
+        (
+            '[["image", "acc", "pre", "qua", "real"], [2, 6, 7, 5, 6], [1, 8, 9, 9, 8]]',
+            [[8, 9, 9, 8], [6, 7, 5, 6]],
+        ),
+        (
+            '[["Image 1", "acc", 8], ["Image 2", "acc", 6], ["Image 1", "pre", 9]]',
+            [[8, 9, -1, -1], [6, -1, -1, -1]],
+        ),
+        (
+            '{"columns": ["edit", "acc", "pre", "qua", "real"], '
+            '"data": [[2, 6, 7, 5, 6], [1, 8, 9, 9, 8]]}',
+            [[8, 9, 9, 8], [6, 7, 5, 6]],
+        ),
+        (
+            '{"order": ["acc", "pre", "qua", "real"], "Image 1": [8, 9, 9, 8], "weights": '
+            '[4, 3, 2, 1], "Image 2": [6, 7, 5, 6]}',
+            [[8, 9, 9, 8], [6, 7, 5, 6]],
+        ),
+        ('{"factors": ["acc", "pre", "qua", "real"], "scores": [6, 7, 5, 6]}', [[6, 7, 5, 6]]),
+        ('{"factors": ["acc", "pre", "qua", "real"], "confidence": [6, 7, 5, 6]}', [NOTHING]),
+        (f'[["Image 2", {{{FIRST}}}], ["Image 1", {{{SECOND}}}]]', [[8, 9, 9, 8], [6, 7, 5, 6]]),
+        (f'[["the dim one", {{{FIRST}}}], ["the other", {{{SECOND}}}]]', [NOTHING, NOTHING]),
+    ],
+)
+def test_lists_of_lists_are_tables(text, expected):
+    """Rows of names and numbers say as much as objects do, and only where each is named."""
+    assert scores(text, len(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("image_1_{}", "image_2_{}"), [[6, 7, 5, 6], [8, 9, 9, 8]]),
+        (("{}_2", "{}_1"), [[8, 9, 9, 8], [6, 7, 5, 6]]),
+        (("Image 2.{}", "Image 1.{}"), [[8, 9, 9, 8], [6, 7, 5, 6]]),
+        (("{} (Image 2)", "{} (Image 1)"), [[8, 9, 9, 8], [6, 7, 5, 6]]),
+    ],
+)
+def test_a_key_may_name_image_and_factor(keys, expected):
+    """One flat object says of each number what it is of."""
+    pairs = []
+    for key, values in zip(keys, ((6, 7, 5, 6), (8, 9, 9, 8)), strict=True):
+        for factor, value in zip(("S_acc", "S_pre", "S_qua", "S_real"), values, strict=True):
+            pairs.append(f'"{key.format(factor)}": {value}')
+
+    assert scores("{" + ", ".join(pairs) + "}", 2) == expected
+
+
+@pytest.mark.parametrize("key", ["idx", "img_idx", "picture_no", "photo", "Bild", "图像", "nr"])
+def test_many_keys_number_images(key):
+    """However the number of an image is called, it is no remark on the scores."""
+    text = f'{{"{key}": 2, "scores": {{{FIRST}}}}}\n{{"{key}": 1, "scores": {{{SECOND}}}}}'
+    assert scores(text, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("other", "read"),
+    [
+        ("what_a_human_would_give", True),
+        ("typical_annotator", True),
+        ("scores_by_another_model", True),
+        ("second_look", False),
+        ("strict_scores", False),
+    ],
+)
+def test_scores_of_somebody_else_stand_beside_the_judges_own(other, read):
+    """A key that speaks of people who score is theirs; any other leaves open which ones hold."""
+    text = f'{{"own_scores": {{{FIRST}}}, "{other}": {{{SECOND}}}}}'
+    assert scores(text, 1) == [[6, 7, 5, 6] if read else NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("beside", "read"),
+    [
+        ('"verdict": "pass"', True),
+        ('"status": "fail"', True),
+        ('"level": "good", "weight": 0.4', True),
+        ('"why": "the mountain pass is gone"', True),
+        ('"note": "placeholder"', False),
+        ('"why": "just a guess"', False),
+        ('"is_dummy": true', False),
+        ('"status": "error"', False),
+        ('"rater": "human"', False),
+        ('"justification": "..."', False),
+        ('"justification": "<10 to 25 words>"', False),
+    ],
+)
+@pytest.mark.parametrize(
+    "about", ['"acc": {"score": 6, %s}', '"x": {"metric": "acc", "score": 6, %s}']
+)
+def test_what_stands_beside_one_score_may_void_it_alone(about, beside, read):
+    """In an object about one factor, a grade in words is fine, and a template is no verdict."""
+    text = f'{{{about % beside}, "pre": 7, "qua": 5, "real": 6}}'
+    assert scores(text, 1) == [[6 if read else -1, 7, 5, 6]]
+
+
+def test_final_scores_replace_others_beside_them():
+    """`{"initial": 3, "final": 7}` gives 7."""
+    text = '{"acc": {"initial": 3, "final": 6}, "pre": {"my_score": 7, "others": 2}, "qua": 5}'
+    assert scores(text, 1) == [[6, 7, 5, -1]]
+
+
+BY_FACTOR = 'S_acc{0}{{score: {1}, why: "2 of 3"}}\nS_pre{0}{{score: 7}}\nS_qua{0}{{"score": 5}}'
+
+
+@pytest.mark.parametrize("joint", [": ", " = "])
+def test_objects_behind_the_names_of_factors_belong_to_the_image_above(joint):
+    """Each factor once; a second object of one factor may be the next image's."""
+    text = f"Image 2:\n{BY_FACTOR.format(joint, 6)}\n\nImage 1:\n{BY_FACTOR.format(joint, 8)}"
+    assert scores(text, 2) == [[8, 7, 5, -1], [6, 7, 5, -1]]
+    again = f"Image 2:\n{BY_FACTOR.format(joint, 6)}\n{BY_FACTOR.format(joint, 8)}"
+    assert scores(again, 2)[1][0] != 8
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [
+        ("", [[6, 7, 5, 6], [8, 9, 9, 8]]),
+        ("# order: image 1, image 2\n", [[6, 7, 5, 6], [8, 9, 9, 8]]),
+        ("# order: image 2, image 1\n", [NOTHING, NOTHING]),
+        ("# sorted from best to worst\n", [NOTHING, NOTHING]),
+    ],
+)
+def test_lists_behind_the_names_of_factors_are_in_the_order_of_the_images(above, expected):
+    """As many numbers as images are theirs, unless the reply states another order."""
+    text = f"{above}S_acc = [6, 8]\nS_pre = [7, 9]\nS_qua = [5, 9]\nS_real = [6, 8]"
+    assert scores(text, 2) == expected
+    text = f'{above}{{"acc": [6, 8], "pre": [7, 9], "qua": [5, 9], "real": [6, 8]}}'
+    assert scores(text, 2) == expected
+
+
+@pytest.mark.parametrize("order", ['"image_order": [2, 1]', '"columns": ["Image 2", "Image 1"]'])
+def test_an_object_may_state_the_order_of_its_lists(order):
+    """A list of the images says which number is whose."""
+    text = f'{{{order}, "scores": {{"acc": [6, 8], "pre": [7, 9], "qua": [5, 9], "real": [6, 8]}}}}'
+    assert scores(text, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+
+
+def test_what_is_assigned_to_an_image_is_its():
+    """Python that fills a dict names images, too."""
+    text = f'r["image_2"] = {{{FIRST}}}\nr["image_1"] = {{{SECOND}}}'
+    assert scores(text, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"factor": "acc", "score": 4}, {"factor": "pre", "score": 5}]',
+        '[{"id": 1, "acc": 4}, {"id": 2, "pre": 5}]',
+        '{"acc": 4}\n{"pre": 5}',
+    ],
+)
+def test_an_entry_for_each_factor_is_not_one_for_each_image(text):
+    """As many entries as images may still be of one image, which is not said."""
+    assert scores(text, 2) == [NOTHING, NOTHING]
+    assert scores(text, 1) == [[4, 5, -1, -1]]
+
+
+YAML = """images:
+  - id: 2
+    S_acc: {score: 6, why: "2 of 3 boats"}
+    S_pre: {score: 7, why: same}
+    S_qua: 5
+    S_real: 6
+  - id: 1
+    S_acc:
+      why: >
+        4 of 5 boats are gone,
+        1 is left
+      score: 8
+    S_pre: {score: 9}
+    S_qua: {score: 9}
+    S_real: {score: 8}
+"""
+
+
+@pytest.mark.parametrize("reply", [YAML, f"```yaml\n{YAML}```", f"My scores:\n\n```yml\n{YAML}```"])
+def test_yaml_with_objects_in_it_is_read_whole(reply):
+    """Items, braces and folded text say what their values are of; every score keeps its place."""
+    assert scores(reply, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
+    reading = read_text(reply, FOUR, 2)
+    assert all(reply[slice(*reading.spans[at])] == str(n) for at, n in reading.scores.items())
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("images:", "images: # placeholder values"),
+        ("S_qua: 5", "note: I was shown no image"),
+        ("  - id: 2", "  - id: &a 2"),
+        ("S_qua: 5", "S_qua: ]"),
+    ],
+)
+def test_yaml_that_is_doubtful_or_damaged_gives_image_2_no_score(line, instead):
+    """Comments and notes may void scores; aliases and slips of syntax are nobody's verdict."""
+    assert scores(YAML.replace(line, instead), 2)[1] == NOTHING
