@@ -355,7 +355,7 @@ _COUNTED = re.compile(
 )
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because"
+    r"[ ]*(?:[.,;:!?()\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because"
     r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )

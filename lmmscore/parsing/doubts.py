@@ -625,9 +625,12 @@ _REORDERED = re.compile(
 
 def _is_of_another_order(sentence: _Sentence) -> bool:
     """Tell whether images are said to be listed otherwise than shown: "Order: image 2, image 1"."""
-    listed = _LISTED.findall(sentence.text) if _ORDER.search(sentence.text) else []
-    if listed != sorted(listed, key=lambda sign: (len(sign), sign)):
-        return True
+    if _ORDER.search(sentence.text):
+        named = [position for positions in sentence.images for position in positions]
+        listed = _LISTED.findall(sentence.text)
+        if named != sorted(named) or listed != sorted(listed, key=lambda sign: (len(sign), sign)):
+            return True
+
     return _REORDERED.search(sentence.text) is not None
 
 

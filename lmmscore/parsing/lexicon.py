@@ -289,6 +289,7 @@ WORDS = {
         measured_facts measurements visible_evidence visual_evidence what_is_visible
         what_i_see what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
+        you're_welcome you_are_welcome
         hello hi hey greetings hallo bonjour salut hola ciao olá merhaba привет 你好 您好 好的
         好 こんにちは 안녕하세요 wow goodbye bye take_care all_done have_a_nice_day
         have_a_great_day let's_dive_in let's_begin let's_start let's_get_started dive welcome

@@ -406,7 +406,7 @@ _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
     while whose plus both then my s de la el der die das für en points pts where image edit images
-    factor factors assign breakdown order""".split()
+    factor factors assign breakdown order output outputs""".split()
 )
 # Where one thing is scored, the overall is that one.
 _OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)
@@ -473,6 +473,7 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         bracket = r"(?:\([^()\n]{0,80}\)[ ]*)?"
         alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
         alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
+        alternatives.append((len(key), rf"{_loosely(key)}(?=\([0-9]{{1,3}}(?:/[0-9]+)?\))"))
 
     if len(names) > 1:
         keys = "|".join(_loosely(key) for key, _ in names)
@@ -492,7 +493,7 @@ def _listed(key: str, keys: str) -> str:
     value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
     follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{keys})[ ]|$)"
     behind = rf"(?<![a-z][ ]){_loosely(key)}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
-    before = rf"(?<=[0-9][ ]for[ ]){_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
+    before = rf"(?:(?<=[0-9][ ]for[ ])|(?<=/10[ ])){_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
     return f"{behind}|{before}"
 
 

@@ -49,7 +49,7 @@ _WORD = re.compile(
     rf"""
     (?P<word>{"|".join(_IN_WORDS)})\b
       (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
-    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|\([0-9]))
+    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
   | (?P<chinese>[零一二三四五六七八九十])分
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -77,10 +77,11 @@ _RUNS_ON = re.compile(
     r"""
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9])
+    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
-    | [ ]*(?:[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
+        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
@@ -109,7 +110,7 @@ _RUNS_ON = re.compile(
         |(?:on|in)[ ](?:an?|the)[ ]
           (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
-        |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
+        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
         |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
         |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
@@ -122,8 +123,8 @@ _RUNS_ON = re.compile(
 )
 _EXPLAINS = re.compile(
     r"""
-      [ ]*[,;:.!|(\[。，；（]
-    | [ ]*[–—→]|[ ]+-[ ]|-[ ]
+      [ ]*[,;:.!|(\[。，；（·•]
+    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
     | [ ]{2,}(?=[^\W\d])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
@@ -166,7 +167,7 @@ _NOT_COUNTED = frozenset(
 )
 _COUNTED = re.compile(
     r"""
-      [ ]of[ ](?:the[ ]|all[ ])?[0-9]{1,4}[ ][^\W\d_]
+      [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
     | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
     | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
     | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
@@ -186,7 +187,8 @@ _NAMED_OTHERWISE = re.compile(
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
         |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
-      |\b(?:confidence|certainty|sure|weight|weighting|level|step|factor|criterion|version|figure
+      |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
+        |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
         |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
@@ -415,6 +417,11 @@ def competitors(
         if number.sign_of_difference(text) or counts(text, number, end):
             continue
 
+        if _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start):
+            continue
+        if text[number.end : number.end + 2].strip()[:1] in {"*", "×", "·"}:
+            continue
+
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
 
@@ -422,6 +429,10 @@ def competitors(
             continue
 
         yield number
+
+
+# "sqrt(4*9) = 6"
+_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
 
 
 def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
@@ -593,15 +604,19 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
+    (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
     (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say|go[ ]with)\b
-      (?:[ ]it\b)?)?
+      (?:[ ]it\b)?|,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ](?:call[ ]it|go[ ]with|say|give[ ]it
+      |settle[ ](?:on|for))\b)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
-      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear|also
+      |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
+      |firm|easy
+      |clean|decent|mere|also
       |score|rating|sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:为|是|得|は|が)[ ]?)?
+    (?:[ ]?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
@@ -609,6 +624,10 @@ _JOINT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _AFTER_ITS_NUMBER = re.compile(r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z")
+_SCORE_AT_THE_END = re.compile(
+    r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
+    re.IGNORECASE,
+)
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
 _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
@@ -616,7 +635,7 @@ _BACKWARD = re.compile(
     r"""
     [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour|is(?=[ ]the\b))\b
       (?:[ ]+(?:the|its|an?|overall|die
-      |la))*|[:=(\[]|[-–—]|→)?
+      |la))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -688,6 +707,7 @@ def pairs(
         del forward[place]
 
     backward = _backward(text, start, names, numbers, forward)
+    forward = _without_joint_claims(text, names, forward, backward)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
         forward = {place: claim for place, claim in forward.items() if claim.strong}
 
@@ -707,6 +727,21 @@ def pairs(
     return sorted([*kept, *listed], key=lambda pair: pair.name.start)
 
 
+def _without_joint_claims(
+    text: str, names: Sequence[Name], forward: dict[int, _Claim], backward: dict[int, _Claim]
+) -> dict[int, _Claim]:
+    """Return the claims without those of a list of names: "quality and realism with five, and two"
+    gives realism nobody knows which."""
+    claimed = {claim.label for claim in [*forward.values(), *backward.values()]}
+    doubtful = {
+        last
+        for first, last in _runs(text, names, _LISTED_NAMES)
+        if isinstance(names[last], FactorName) and not claimed.intersection(range(first, last))
+        if first < last
+    }
+    return {place: claim for place, claim in forward.items() if claim.label not in doubtful}
+
+
 _LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
 _LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
 _ORDERED = re.compile(r"respectiv|\border\b|jeweils|Reihenfolge", re.IGNORECASE)
@@ -718,7 +753,9 @@ _IN_THAT_ORDER = re.compile(
 )
 _NUMBERS_FOR = re.compile(r"[)\]]?[ ]*(?:for|on|in|für|pour|en)[ ]+(?:the[ ]+)?", re.IGNORECASE)
 _NUMBERS_BEHIND = re.compile(
-    r"[ ]*(?:[:=→]|(?:is|are|get|gets|with|at|of|receive[sd]?|scores?)\b)[ ]*", re.IGNORECASE
+    r"[ ]*(?:[:=→]|(?:is|are|get|gets|with|at|of|receive[sd]?|scores?)\b"
+    r"|,?[ ]I(?:['’]d|[ ]would|[ ]will)?[ ](?:give|assign|rate|award)(?:[ ]it)?\b)[ ]*",
+    re.IGNORECASE,
 )
 
 
@@ -731,12 +768,16 @@ def _respectively(
 ) -> list[Pair[Name]]:
     """Return what a list of names gets from a list of numbers beside it, where the text says that
     they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
-    if len(names) < 2 or _ORDERED.search(text, names[0].start, end) is None:
+    shared = _SHARED.search(text) is not None if len(names) > 1 else False
+    if not shared and (len(names) < 2 or _ORDERED.search(text, names[0].start, end) is None):
         return []
 
     made: list[Pair[Name]] = []
     for first, last in _runs(text, names, _LISTED_NAMES):
         run = names[first : last + 1]
+        if shared and len(run) > 1:
+            made += _shared(text, run, numbers, scale_of)
+
         for low, high in _runs(text, numbers, _LISTED_NUMBERS):
             values = numbers[low : high + 1]
             if len(values) != len(run) or len(run) < 2:
@@ -756,6 +797,24 @@ def _respectively(
     return made
 
 
+_SHARED = re.compile(r"[0-9][ ]for[ ](?:both|each)\b", re.IGNORECASE)
+_FOR_ALL = re.compile(
+    r"[ ]for[ ](?:both|each[ ]of)[ ](?:of[ ])?(?:the[ ])?(?:factors[ ]|criteria[ ])?", re.IGNORECASE
+)
+
+
+def _shared(
+    text: str, run: Sequence[Name], numbers: Sequence[Number], scale_of: Callable[[Name], Scale]
+) -> Iterator[Pair[Name]]:
+    """Yield the names of a list that are all given one number: "8 for both quality and realism"."""
+    for number in numbers:
+        if _FOR_ALL.fullmatch(text, number.end, run[0].start) and not is_hedged(
+            text, 0, number.start
+        ):
+            for name in run:
+                yield Pair(name, number.mark(scale_of(name)), number.start, name.end)
+
+
 def _runs(
     text: str, places: Sequence[Name] | Sequence[Number], joint: re.Pattern[str]
 ) -> Iterator[tuple[int, int]]:
@@ -770,6 +829,7 @@ def _runs(
             first = index
 
 
+_OPENED = re.compile(r"[(\[][ ]?\Z")
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _BRACKETS_OPEN = frozenset("([")
@@ -894,8 +954,10 @@ def _forward(
         if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
             continue
 
-        if _AFTER_ITS_NUMBER.search(text, start, name.start) and counts(text, number, limit):
-            # "4 (S_qua): 3 visible seams": it has its number already.
+        scored = _AFTER_ITS_NUMBER.search(text, start, name.start)
+        scored = scored or _SCORE_AT_THE_END.search(text, number.end, limit)
+        if scored and counts(text, number, limit):
+            # "4 (S_qua): 3 visible seams", "S_qua: 3 seams. Score: 4": it has another number.
             continue
 
         sign = (joint["sign"] or "") + (joint["words"] or "")
@@ -940,6 +1002,12 @@ def _backward(
         )
         if listed and (joint["sign"] or "") in _BRACKETS_OPEN:
             # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
+            continue
+
+        if joint[0].lstrip("\"'”")[:1] in {")", "]"} and not _OPENED.search(
+            text, max(floor, number.start - 3), number.start
+        ):
+            # "two (the sign reads “Exit 6”) for accuracy": a number amid a remark.
             continue
 
         enclosed = text[number.start - 1 : number.start] in {"(", "["}
@@ -1053,8 +1121,9 @@ def _made(
         mark = number.mark(scale)
         joint = text[name.end : number.start]
         behind = text[number.end : limit]
+        beside = behind.lstrip()[:3].startswith(("(", "[", "on ", "in ", "of "))
         if ("(" in joint and stated_tops(joint) - {scale.high}) or (
-            behind.lstrip()[:1] in {"(", "["} and stated_tops(behind[:40]) - {scale.high}
+            beside and stated_tops(behind[:40]) - {scale.high}
         ):
             fault = "another scale is stated beside it"
 

@@ -965,9 +965,19 @@ def _pass_numbers(page: Page, line: Line, state: _State) -> None:
 def _is_below_a_factor(page: Page, line: Line) -> bool:
     """Tell whether a line of nothing but a number is the score of the factor named above it."""
     above = page.line_at(line.start - 1)
-    if above is None or not above.factors or above.images:
+    return above is not None and _ends_with_a_factor(above)
+
+
+def _is_under_a_factor(page: Page, line: Line) -> bool:
+    """Tell whether a line explains the factor that heads it, whose score is still to come."""
+    if line.images:
         return False
-    return above.factors[-1].end >= above.end - 2
+    above = page.line_at(line.start - 1)
+    return above is not None and above.heading and _ends_with_a_factor(above)
+
+
+def _ends_with_a_factor(line: Line) -> bool:
+    return bool(line.factors) and not line.images and line.factors[-1].end >= line.end - 2
 
 
 def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
@@ -979,6 +989,10 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     item = _LABELLED_ITEM.match(words)
     if item is not None and page.names.image_labelled(item["label"]) is not None:
         return True
+
+    if _is_under_a_factor(page, line):
+        # "### Visual Quality", and below it "Nothing to complain about."
+        return False
 
     count = len(words.split())
     short_remark = state.entries and count <= 6

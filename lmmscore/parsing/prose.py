@@ -88,7 +88,9 @@ _REACHES = re.compile(
 )
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
-    r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
+    r"\b(?:some|many|most|few|other)[ ](?:\w+[ ]){1,2}(?:would|might|may|could)[ ]"
+    r"(?:rate|give|score|say|put|assign)\b"
+    r"|\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
     r"|\b(?:source|original|input|unedited)[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20}[ ]"
     r"(?:has|gets?|scores?|receives?)\b"
     r"|^[ ]*def[ ]\w+\("
@@ -1234,7 +1236,9 @@ class Prose:
         if line.number is not None and label is None:
             return []
 
-        number = number_at(self.text, label.end() if label else line.head, line.end)
+        # A definition list has its value behind a colon.
+        head = line.head + 1 if self.text.startswith(":", line.head) else line.head
+        number = number_at(self.text, label.end() if label else head, line.end)
         if number is None or (label is None and number.start > line.head + 2):
             number = None
 

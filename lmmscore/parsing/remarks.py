@@ -442,7 +442,7 @@ _NOT_OWN = rule(
     "BE SELF (HAVE|TOWARD)",
 )
 # "No further remarks", "nothing else to add"
-_NO_MORE = rule("^ (NOT|NOTHING) (NEXT|OTHER|ANNOUNCE|TOWARD)* $")
+_NO_MORE = rule("^ (NOT|NOTHING) (NEXT|OTHER|ANNOUNCE|TOWARD)* $", "^ NOTHING (BE|HAVE)* BROKEN $")
 # "None of the edits is perfect", "no image got a 10"
 _NONE_OF = rule(
     "^ NOT (LINK|THE|THIS|NUMBER)* PICTURE?"
@@ -506,7 +506,17 @@ _GREETING = rule(
 
 def _told(words: str) -> str:
     """Return the row of words without a courtesy at its beginning and the grounds it names."""
-    return _GROUNDS.sub("", _LEADING.sub("", row_of(words)))
+    return _GROUNDS.sub("", _LEADING.sub("", row_of(_NO_NAMES.sub("", words))))
+
+
+# "I can't identify the people in these photos, but …": who is shown is not asked for.
+_NO_NAMES = re.compile(
+    r"^\W*(?:I['’]m[ ]sorry,?[ ](?:but[ ])?)?I[ ]*(?:can['’]t|cannot|won['’]t|am[ ]unable[ ]to"
+    r"|will[ ]not)[ ](?:help[ ](?:with[ ])?)?identify(?:ing)?[ ](?:the[ ]|any[ ]|real[ ])?"
+    r"(?:[0-9]+[ ])?(?:people|persons?|individuals?|faces?)(?:[ ]\w+){0,4}"
+    r"(?:,?[ ]but[ ]|[.;][ ]*|,[ ]|$)",
+    re.IGNORECASE,
+)
 
 
 # "from measured facts only": what can be seen is what scores should rest on.
@@ -564,7 +574,7 @@ def is_harmless(sentence: str) -> bool:
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
         return True
 
-    if any(form.match(sentence) for form in (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN)):
+    if any(form.match(sentence) for form in (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN, _IN_BOLD)):
         return True
 
     if _is_of_something_else(sentence, row):
@@ -592,6 +602,9 @@ _CONFIDENCE = re.compile(
     r"\W*(?:(?:my|overall|the)[ ])*(?:confidence|certainty)(?:[ ](?:in|of|about)[ ][a-z ]{3,30})?"
     r"[ ]*(?:[:=]|is|–|-)[ ]*(?:high|medium|moderate|[1-9][0-9.]*[ ]*(?:%|/[ ]*[0-9]+)?)\W*$",
     re.IGNORECASE,
+)
+_IN_BOLD = re.compile(
+    r"\W*(?:the[ ])?(?:best|highest|lowest|worst|top)[ ][\w ]{0,40}\bin[ ]bold\b\W*$", re.IGNORECASE
 )
 _LEFT_OPEN = re.compile(
     r"\W*(?:(?:the|all|any)[ ])?(?:what|cells?|factors?|scores?|entries|items?)[ ]"

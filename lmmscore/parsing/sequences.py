@@ -385,7 +385,7 @@ def whole_lists(
     if page.n == 1:
         positions = [1] if _numbered_alike(page, groups[0]) else []
     else:
-        positions = _counted(_labels(page, groups), page.names)
+        positions = _counted(_labels(page, groups), page.names) or _labelled_behind(page, groups)
 
     for position, group in zip(positions, groups, strict=False):
         for index, pair in group:
@@ -418,6 +418,27 @@ def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) ->
     if kinds == {Kind.RANKS}:
         return any((pair.mark.value or 0) > page.n for _, pair in group)
     return not kinds
+
+
+_LABEL_BEHIND = re.compile(r"[ ]*[–—-]?[ ]*[(\[][^()\[\]]{1,40}[)\]]\W*|[ ]*(?:←|<-)[^\n]{1,40}")
+
+
+def _labelled_behind(
+    page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]
+) -> list[int]:
+    """Return the images that stand in brackets behind their lists: `S_acc 8, S_pre 5 (Image 1)`."""
+    labels = []
+    for group in groups:
+        index, pair = group[-1]
+        line = page.lines[index]
+        if group[0][0] != index or not _LABEL_BEHIND.fullmatch(page.text, pair.end, line.end):
+            return []
+        if any(image.start < pair.end for image in line.images):
+            return []
+
+        labels.append(page.text[pair.end : line.end])
+
+    return _counted(labels, page.names)
 
 
 def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
@@ -460,5 +481,6 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
 def _forms(label: str, position: int, names: Names) -> Iterator[str]:
     """Yield a label with a gap in the place of each word or number that counts this image."""
     for match in _INDEX.finditer(label):
-        if names.image_labelled(match[0].upper() if len(match[0]) == 1 else match[0]) == position:
+        short = len(match[0]) <= len("viii")
+        if names.image_labelled(match[0].upper() if short else match[0]) == position:
             yield f"{label[: match.start()]}#{label[match.end() :]}".lower()

@@ -25,7 +25,9 @@ _BRACKET_DRAFT = re.compile(
 )
 
 # Names of HTML elements that shape text without saying anything.
-_INLINE = r"sub|sup|b|strong|i|em|u|code|span|font|mark|small|big|tt|a|center|pre|abbr|kbd|samp|q"
+_INLINE = (
+    r"sub|sup|b|strong|i|em|u|ins|code|span|font|mark|small|big|tt|a|center|pre|abbr|kbd|samp|q"
+)
 _BLOCK = (
     r"li|p|div|ul|ol|h[1-6]|section|article|dt|dd|dl|table|thead|tbody|tfoot|body|html|head|main"
     r"|details|summary|blockquote|hr|caption|header|footer|answer|response|output|final|result"
@@ -46,6 +48,8 @@ _MARKS = re.compile(
     | (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
         |\[/?INST\])
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
+    | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
+        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}))
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
     | (?P<arrow>\\(?:rightarrow|to|longrightarrow|Rightarrow|implies)(?![A-Za-z])
@@ -250,7 +254,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
