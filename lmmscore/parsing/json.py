@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -705,35 +706,48 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         yield from _of_rows(rows, image, names)
 
     twice = _given_twice(node, names)
-    final = _has_final(node)
-    others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
-    own = any(_is_own(key, inner) for key, inner in node.pairs)
-    for key, inner in node.pairs:
+    for key, inner in _own_pairs(node, names):
         position, factor = _named_by(key, names)
-        if own and factor is None and position is None and _is_somebodys(key):
-            # `"scores_a_human_might_give"` beside the judge's own.
-            continue
-
-        if others and factor is None and position is None and kind_of(_spaced(key)) is None:
-            # Beside somebody else's scores, those of a name that is not known may be anybody's.
-            continue
-
+        of = image if position is None else position
         if factor is not None:
-            of = image if position is None else position
-            for claim in _of_factor(inner, factor, of, names):
-                mark = claim.mark
-                if (position, claim.key) in twice:
-                    mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
-
-                yield replace(claim, mark=mark)
-        elif _is_something_else(key, inner, final=final):
-            continue
+            claims = _of_factor(inner, factor, of, names)
+            contradicted = (position, factor.key) in twice
+            yield from map(_contradicted, claims) if contradicted else claims
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
-            yield from _claims(inner, image if position is None else position, names)
+            yield from _claims(inner, of, names)
 
 
+def _contradicted(claim: _JsonClaim) -> _JsonClaim:
+    mark = Mark(None, claim.mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
+    return replace(claim, mark=mark)
+
+
+def _own_pairs(node: Tree, names: Names) -> Iterator[tuple[str, Node]]:
+    """Yield the keys and values that may hold this judge's verdict: no drafts, weights or ranks,
+    and nothing of somebody else."""
+    final = _has_final(node)
+    own = any(_is_own(key, inner) for key, inner in node.pairs)
+    others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
+    for key, inner in node.pairs:
+        position, factor = _named_by(key, names)
+        if factor is not None:
+            yield key, inner
+            continue
+
+        # `"scores_a_human_might_give"` beside the judge's own; and beside somebody else's scores,
+        # those of a name that is not known may be anybody's.
+        somebodys = own and _is_somebodys(key)
+        anybodys = others and kind_of(_spaced(key)) is None
+        if position is None and (somebodys or anybodys):
+            continue
+
+        if not _is_something_else(key, inner, final=final):
+            yield key, inner
+
+
+@lru_cache(maxsize=4096)
 def _named_by(key: str, names: Names) -> tuple[int | None, Factor | None]:
     """Return the image and the factor that a key names: one of them, neither, or both, as in
     `image_2_S_acc`, `S_acc_2` and `S_acc (Image 2)`."""
@@ -838,33 +852,46 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
         return
 
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
+    placed: Iterable[list[_JsonClaim]]
     if _share_nothing(by_entry):
-        # An entry for each factor: what merely numbers them numbers no images.
-        for entry, claims in zip(node.nodes, by_entry, strict=True):
-            named = _image_of(entry, names, weak=False) is not None
-            yield from (claim if named else replace(claim, position=image) for claim in claims)
+        placed = _of_factors(node, by_entry, image, names)
+    elif names.n > 1 and len(by_entry) > 1:
+        placed = _of_images(node, by_entry, names)
+    else:
+        placed = by_entry
 
-        return
+    for claims in placed:
+        yield from claims
 
-    if names.n < 2 or len(by_entry) < 2:
-        for claims in by_entry:
-            yield from claims
 
-        return
+def _of_factors(
+    node: Tree, by_entry: Sequence[list[_JsonClaim]], image: int | None, names: Names
+) -> Iterator[list[_JsonClaim]]:
+    """Yield the claims of a list with an entry for each factor: what merely numbers the entries
+    numbers no images."""
+    for entry, claims in zip(node.nodes, by_entry, strict=True):
+        named = _image_of(entry, names, weak=False) is not None
+        yield claims if named else [replace(claim, position=image) for claim in claims]
 
+
+def _of_images(
+    node: Tree, by_entry: Sequence[list[_JsonClaim]], names: Names
+) -> Iterator[list[_JsonClaim]]:
+    """Yield the claims of a list of images, each with its position."""
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
+    unplaced = all(claim.position is None for claims in by_entry for claim in claims)
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    one_each = all(by_entry) and len(by_entry) == names.n
-    if one_each and _are_unplaced(by_entry) and not any(labelled):
-        yield from _numbered(by_entry)
+    if all(by_entry) and len(by_entry) == names.n and unplaced and not any(labelled):
+        for position, claims in enumerate(by_entry, 1):
+            yield [replace(claim, position=position, by_order=True) for claim in claims]
+
         return
 
     for claims, has_label in zip(by_entry, labelled, strict=True):
-        for claim in claims:
-            # A name that is not understood may be that of any image.
-            unknown = claim.position is None and has_label
-            yield replace(claim, position=UNKNOWN) if unknown else claim
+        # A name that is not understood may be that of any image.
+        other = UNKNOWN if has_label else None
+        yield [replace(c, position=other) if c.position is None else c for c in claims]
 
 
 def _share_nothing(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
@@ -884,13 +911,6 @@ def _as_pair(node: Tree) -> Tree | None:
     return None
 
 
-def _numbered(by_entry: Sequence[Sequence[_JsonClaim]]) -> Iterator[_JsonClaim]:
-    """Yield the claims of each entry as those of the image in its place."""
-    for position, claims in enumerate(by_entry, 1):
-        for claim in claims:
-            yield replace(claim, position=position, by_order=True)
-
-
 def _may_name_an_image(node: Node, names: Names) -> bool:
     """Tell whether an object has a key that images are named by, and is not about a factor."""
     if isinstance(node, Leaf) or _factor_of(node, names) is not None:
@@ -898,11 +918,6 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
     if node.is_list:
         return _as_pair(node) is not None
     return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
-
-
-def _are_unplaced(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
-    """Tell whether no claim of any entry says which image it is of."""
-    return all(claim.position is None for claims in by_entry for claim in claims)
 
 
 def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:

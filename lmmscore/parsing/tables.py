@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -330,15 +329,24 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         if known >= enough:
             return factors[0] is None or not head[0].text or _is_one_row(head, below, names)
 
-    by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
-    if by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1:
+    return _heads_scores(head, names) or _heads_images(head, below, names)
+
+
+def _heads_scores(head: Row, names: Names) -> bool:
+    """Tell whether columns hold a factor and its score: `Factor, Score`, `Image, Factor, Score`."""
+    titles = [cell.text for cell in head]
+    of_only_image = names.n == 1 and len(head) > 1 and _FACTOR_COLUMN.fullmatch(titles[0])
+    if of_only_image and _EXACTLY_SCORES.fullmatch(titles[1]):
         return True
 
+    by_factor = len(head) > 2 and _FACTOR_COLUMN.fullmatch(titles[1]) is not None
+    return by_factor and _is_of_one_factor([head[0], *head[2:]])
+
+
+def _heads_images(head: Row, below: str, names: Names) -> bool:
+    """Tell whether images head columns, and nothing else there has a number."""
     if len(head) < 3:
         return False
-
-    if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
-        return True
 
     images = 0
     for cell in head[1:]:
@@ -574,17 +582,22 @@ class _TableReader:
         ranked = _RANK_COLUMN.fullmatch(self.head[0].text) is not None
         return ranked and any(_IMAGE_COLUMN.fullmatch(cell.text) for cell in self.head[1:_WIDEST])
 
-    def entries(self) -> list[Entry]:
+    def _may_hold_scores(self) -> bool:
+        """Tell whether headings leave the numbers scores, and which is whose can be told."""
         if not self._is_labelled_within() and not _may_be_a_corner(self.head[0].text, self.names):
-            return []
+            return False
 
         if any(_DOWNWARD in cell.text for cell in self.head):
             # "S_acc ↓": the lower, the better.
-            return []
+            return False
 
+        # Columns without a heading, and rows of another length: nothing lines up.
         blank = any(not cell.text for cell in self.head[1:])
-        if blank and any(len(row) != len(self.head) for row in self.body):
-            # Columns without a heading, and rows of another length: nothing lines up.
+        return not blank or all(len(row) == len(self.head) for row in self.body)
+
+    def entries(self) -> list[Entry]:
+        """Return what the table says, by which way its factors and its images run."""
+        if not self._may_hold_scores():
             return []
 
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
@@ -656,26 +669,26 @@ class _TableReader:
         alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
-            if len(row) > len(self.head) or (len(row) < len(self.head) and row is not body[-1]):
-                # A bar too many or too few: which column a number stands in is anybody's guess.
-                # The last row may have been cut off.
-                continue
-
-            if named == {0} and {1} in (images or ()):
-                # Image 0 is the first one only where no other is.
-                continue
-
-            if len(named) > 1:
-                row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
-
-            for key, cell in zip(columns, row, strict=False):
-                if not key:
-                    continue
-
-                for image in named or (None,):
-                    found += self._entry(image, key, cell)
+            # A bar too many or too few: which column a number stands in is anybody's guess.
+            # The last row may have been cut off.
+            short = len(row) < len(self.head) and row is not body[-1]
+            # Image 0 is the first one only where no other is.
+            zero = named == {0} and {1} in (images or ())
+            if not short and not zero and len(row) <= len(self.head):
+                found += self._row_entries(row, named, columns)
 
         return [replace(entry, by_order=by_order) for entry in found]
+
+    def _row_entries(
+        self, row: Row, images: set[int], columns: Sequence[str | None]
+    ) -> Iterator[Entry]:
+        if len(images) > 1:
+            row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
+
+        for key, cell in zip(columns, row, strict=False):
+            if key is not None:
+                for image in images or (None,):
+                    yield from self._entry(image, key, cell)
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
@@ -871,18 +884,21 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return next(iter(scores))
 
     clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
-    if not clear:
-        clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
-
+    clear = clear or [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
     if len(clear) == 2:
         weights = [i for i, heading in headings.items() if kind_of(heading) is Kind.WEIGHTS]
-        clear = [
-            column
-            for column, product in permutations(clear)
-            if any(_is_product(rows, column, weight, product) for weight in weights)
-        ]
+        clear = [i for i in clear if _is_weighted(rows, i, weights, {*clear} - {i})]
 
     return clear[0] if len(clear) == 1 else None
+
+
+def _is_weighted(
+    rows: Sequence[Row], column: int, weights: Sequence[int], products: Set[int]
+) -> bool:
+    """Tell whether another column holds the products of this one and of the weights."""
+    return any(
+        _is_product(rows, column, weight, product) for weight in weights for product in products
+    )
 
 
 def _is_product(rows: Sequence[Row], column: int, weight: int, product: int) -> bool:
