@@ -106,15 +106,18 @@ class JsonText:
     def factor(self, names: Names) -> str:
         """Return the key of the factor that it is said to be of: `S_acc: {"score": 6}`,
         `S_acc = [6, 7]`. Empty where it is of several, or where that is not said."""
-        named = names.factor_named(self.label) if self.label and names.only is None else None
-        if named is None:
+        if not self.label or names.only is not None:
             return ""
 
-        tree = self.tree
-        numbers = sum(isinstance(node, Leaf) for node in tree.nodes)
-        one_each = tree.is_list and 1 < names.n == len(tree.nodes) == numbers
-        scored = not tree.is_list and _score_of(tree) is not None
-        return named.key if scored or one_each else ""
+        named = names.factor_named(self.label)
+        if self.tree.is_list:
+            # One number for each image.
+            row = _row_of(self.tree)
+            is_of_it = names.n > 1 and len(row) == names.n
+        else:
+            is_of_it = _score_of(self.tree) is not None
+
+        return named.key if named is not None and is_of_it else ""
 
 
 class _CutError(Exception):
@@ -516,13 +519,15 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
     ordered = _in_order(verdicts, claims, names)
     labelled = _by_label(verdicts, claims, names)
     for unit, ((each, above), said) in enumerate(zip(verdicts, claims, strict=True)):
+        if each.factor(names) and each.tree.is_list and above.position is not None:
+            # "Image 1:", and under it "S_acc: [7, 10]": not a number for each image.
+            continue
+
         notes: tuple[str, ...] = ()
         if each.mended:
             notes = ("JSON mended: " + ", ".join(each.mended),)
 
-        # n images numbered from 0 to n-1 can only be meant one way.
-        from_zero = {claim.position for claim in said} == set(range(names.n))
-        if names.n > 1 and from_zero and not _names_image(each.tree, names.n, names):
+        if _counts_from_zero(each, said, names):
             said = [replace(claim, position=(claim.position or 0) + 1) for claim in said]
             notes += ("images counted from 0",)
 
@@ -541,6 +546,14 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
                     whole=True,
                     by_order=claim.by_order or unit in ordered,
                 )
+
+
+def _counts_from_zero(found: JsonText, said: Sequence[_JsonClaim], names: Names) -> bool:
+    """Tell whether n images are numbered from 0 to n-1, which can only be meant one way."""
+    positions = {claim.position for claim in said}
+    if names.n == 1 or positions != set(range(names.n)):
+        return False
+    return not _names_image(found.tree, names.n, names)
 
 
 def _in_order(
@@ -641,12 +654,15 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]
 
 def _stated_order(node: Tree, names: Names) -> list[int]:
     """Return the order that an object states for its lists: `"order": ["Image 2", "Image 1"]`."""
+    every = list(range(1, names.n + 1))
+
     for key, inner in node.pairs:
+        # Bare numbers are images only under a key that speaks of them.
         keyed = _ORDER_KEY.search(key.lower()) is not None
-        found = names.image_labelled if keyed else names.image_named
-        order = [found(cell.text) for cell in _row_of(inner)]
-        if sorted(filter(None, order)) == list(range(1, names.n + 1)) and None not in order:
-            return [position or 0 for position in order]
+        image_of = names.image_labelled if keyed else names.image_named
+        order = [image_of(cell.text) or 0 for cell in _row_of(inner)]
+        if sorted(order) == every:
+            return order
 
     return []
 
@@ -785,11 +801,11 @@ def _is_own(key: str, node: Node) -> bool:
 
 
 def _is_somebodys(key: str) -> bool:
-    """Tell whether a key speaks of people or models who score."""
+    """Tell whether a key speaks of other people who score. A model may be this judge."""
     return bool(_SOMEBODY.intersection(row_of(_spaced(key))))
 
 
-_SOMEBODY = any_of("RATER", "MODEL", "OTHER")
+_SOMEBODY = any_of("RATER", "OTHER")
 
 
 def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
@@ -878,20 +894,25 @@ def _of_images(
     node: Tree, by_entry: Sequence[list[_JsonClaim]], names: Names
 ) -> Iterator[list[_JsonClaim]]:
     """Yield the claims of a list of images, each with its position."""
+    claims = [claim for entry in by_entry for claim in entry]
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
-    unplaced = all(claim.position is None for claims in by_entry for claim in claims)
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    if all(by_entry) and len(by_entry) == names.n and unplaced and not any(labelled):
-        for position, claims in enumerate(by_entry, 1):
-            yield [replace(claim, position=position, by_order=True) for claim in claims]
+    named = any(labelled) or any(claim.position is not None for claim in claims)
+    if not named and all(by_entry) and len(by_entry) == names.n:
+        for position, entry in enumerate(by_entry, 1):
+            yield [replace(claim, position=position, by_order=True) for claim in entry]
 
         return
 
-    for claims, has_label in zip(by_entry, labelled, strict=True):
-        # A name that is not understood may be that of any image.
-        other = UNKNOWN if has_label else None
-        yield [replace(c, position=other) if c.position is None else c for c in claims]
+    # A name that is not understood may be that of any image.
+    for entry, has_label in zip(by_entry, labelled, strict=True):
+        yield [_placed_at(UNKNOWN, claim) for claim in entry] if has_label else entry
+
+
+def _placed_at(position: int, claim: _JsonClaim) -> _JsonClaim:
+    """Return a claim as of this image, unless it says itself which it is of."""
+    return replace(claim, position=position) if claim.position is None else claim
 
 
 def _share_nothing(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
@@ -923,27 +944,24 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
 def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     """Read `"S_acc": 6`, `{"score": 6}`, `{"Image 1": 6, …}`, `[6, 7, …]`, `[{"image": 1, …}]`."""
     placed: list[tuple[int | None, Node]] = []
+    by_order = False
     if isinstance(node, Tree) and image is None and _score_of(node) is None:
-        placed = _placed(node, names)
+        placed, by_order = _placed(node, names)
 
     all_named = all(position is not None for position, _ in placed)
     if not placed or not all_named:
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
 
-    by_order = isinstance(node, Tree) and node.is_list and not _names_any(node, names)
     for position, inner in placed:
         yield _JsonClaim(position, factor.key, _mark(inner, factor), by_order)
 
 
-def _names_any(node: Tree, names: Names) -> bool:
-    return any(_image_of(each, names, weak=True) is not None for each in node.nodes)
-
-
-def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
-    """Return the values that a factor has, each with its image."""
+def _placed(node: Tree, names: Names) -> tuple[list[tuple[int | None, Node]], bool]:
+    """Return the values that a factor has, each with its image,
+    and whether their order alone says which."""
     if not node.is_list:
-        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs]
+        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs], False
 
     images = [_image_of(each, names, weak=True) for each in node.nodes]
     unnamed = len(images) == names.n and images.count(None) == len(images)
@@ -951,9 +969,9 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
 
     # The only image is whatever it is called.
     if unnamed and (names.n == 1 or not any(labelled)):
-        return list(enumerate(node.nodes, 1))
+        return list(enumerate(node.nodes, 1)), True
 
-    return list(zip(images, node.nodes, strict=True))
+    return list(zip(images, node.nodes, strict=True)), False
 
 
 def _mark(node: Node, factor: Factor) -> Mark:
@@ -1076,19 +1094,24 @@ def _rows_in(node: Tree, names: Names) -> list[Row]:
     """Return the rows of a list of lists, with a heading, where they say what their numbers are:
     `[["S_acc", 6], …]`, `[["image", "S_acc"], [1, 6], …]`. Empty for any other list."""
     rows = [_row_of(entry) for entry in node.nodes]
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+    widths = {len(row) for row in rows}
+    if len(rows) < 2 or len(widths) > 1 or widths <= {0, 1}:
         return []
 
-    if _name_factors(rows[0], names) or _name_factors([row[0] for row in rows], names):
+    first = [row[0] for row in rows]
+    if _name_factors(rows[0], names) or _name_factors(first, names):
         return rows
 
-    if any(names.image_named(row[0].text) is None for row in rows):
+    # Rows that begin with their images have no heading of their own.
+    if any(names.image_named(cell.text) is None for cell in first):
         return []
-    if all(names.factor_named(row[1].text) for row in rows) and len(rows[0]) > 2:
+
+    by_factor = all(names.factor_named(row[1].text) for row in rows)
+    if by_factor and widths != {2}:
         return [_titles("image", "factor", "score"), *rows]
-    if names.only is not None and len(rows[0]) == 2:
-        return [_titles("image", "score"), *rows]
-    return []
+
+    of_only_factor = names.only is not None and widths == {2}
+    return [_titles("image", "score"), *rows] if of_only_factor else []
 
 
 def _row_of(node: Node) -> Row:
