@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 
 from lmmscore.conversation import JsonForm
-from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
@@ -802,10 +801,14 @@ def _is_own(key: str, node: Node) -> bool:
 
 def _is_somebodys(key: str) -> bool:
     """Tell whether a key speaks of other people who score. A model may be this judge."""
-    return bool(_SOMEBODY.intersection(row_of(_spaced(key))))
+    return _SOMEBODY.search(_spaced(key)) is not None
 
 
-_SOMEBODY = any_of("RATER", "OTHER")
+_SOMEBODY = re.compile(
+    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|experts?|users?|others?|another|else|some(?:one|body)"
+    r"|colleagues?|reviewers?|raters?|critics?|audience|public|menschen?|personas?|humains?)\b|人",
+    re.IGNORECASE,
+)
 
 
 def _is_something_else(key: str, node: Node, *, final: bool) -> bool:

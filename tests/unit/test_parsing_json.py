@@ -394,6 +394,7 @@ def test_many_keys_number_images(key):
     ("other", "read"),
     [
         ("what_a_human_would_give", True),
+        ("likely_scores_of_people", True),
         ("typical_annotator", True),
         ("scores_by_another_model", True),
         ("second_look", False),
