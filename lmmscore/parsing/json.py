@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from lmmscore.conversation import JsonForm
-from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
@@ -105,15 +105,18 @@ class JsonText:
     def factor(self, names: Names) -> str:
         """Return the key of the factor that it is said to be of: `S_acc: {"score": 6}`,
         `S_acc = [6, 7]`. Empty where it is of several, or where that is not said."""
-        named = names.factor_named(self.label) if self.label and names.only is None else None
-        if named is None:
+        if not self.label or names.only is not None:
             return ""
 
-        tree = self.tree
-        numbers = sum(isinstance(node, Leaf) for node in tree.nodes)
-        one_each = tree.is_list and 1 < names.n == len(tree.nodes) == numbers
-        scored = not tree.is_list and _score_of(tree) is not None
-        return named.key if scored or one_each else ""
+        named = names.factor_named(self.label)
+        if self.tree.is_list:
+            # One number for each image.
+            row = _row_of(self.tree)
+            is_of_it = names.n > 1 and len(row) == names.n
+        else:
+            is_of_it = _score_of(self.tree) is not None
+
+        return named.key if named is not None and is_of_it else ""
 
 
 class _CutError(Exception):
@@ -515,13 +518,15 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
     ordered = _in_order(verdicts, claims, names)
     labelled = _by_label(verdicts, claims, names)
     for unit, ((each, above), said) in enumerate(zip(verdicts, claims, strict=True)):
+        if each.factor(names) and each.tree.is_list and above.position is not None:
+            # "Image 1:", and under it "S_acc: [7, 10]": not a number for each image.
+            continue
+
         notes: tuple[str, ...] = ()
         if each.mended:
             notes = ("JSON mended: " + ", ".join(each.mended),)
 
-        # n images numbered from 0 to n-1 can only be meant one way.
-        from_zero = {claim.position for claim in said} == set(range(names.n))
-        if names.n > 1 and from_zero and not _names_image(each.tree, names.n, names):
+        if _counts_from_zero(each, said, names):
             said = [replace(claim, position=(claim.position or 0) + 1) for claim in said]
             notes += ("images counted from 0",)
 
@@ -540,6 +545,14 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
                     whole=True,
                     by_order=claim.by_order or unit in ordered,
                 )
+
+
+def _counts_from_zero(found: JsonText, said: Sequence[_JsonClaim], names: Names) -> bool:
+    """Tell whether n images are numbered from 0 to n-1, which can only be meant one way."""
+    positions = {claim.position for claim in said}
+    if names.n == 1 or positions != set(range(names.n)):
+        return False
+    return not _names_image(found.tree, names.n, names)
 
 
 def _in_order(
@@ -640,12 +653,15 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]
 
 def _stated_order(node: Tree, names: Names) -> list[int]:
     """Return the order that an object states for its lists: `"order": ["Image 2", "Image 1"]`."""
+    every = list(range(1, names.n + 1))
+
     for key, inner in node.pairs:
+        # Bare numbers are images only under a key that speaks of them.
         keyed = _ORDER_KEY.search(key.lower()) is not None
-        found = names.image_labelled if keyed else names.image_named
-        order = [found(cell.text) for cell in _row_of(inner)]
-        if sorted(filter(None, order)) == list(range(1, names.n + 1)) and None not in order:
-            return [position or 0 for position in order]
+        image_of = names.image_labelled if keyed else names.image_named
+        order = [image_of(cell.text) or 0 for cell in _row_of(inner)]
+        if sorted(order) == every:
+            return order
 
     return []
 
@@ -705,35 +721,48 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         yield from _of_rows(rows, image, names)
 
     twice = _given_twice(node, names)
-    final = _has_final(node)
-    others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
-    own = any(_is_own(key, inner) for key, inner in node.pairs)
-    for key, inner in node.pairs:
+    for key, inner in _own_pairs(node, names):
         position, factor = _named_by(key, names)
-        if own and factor is None and position is None and _is_somebodys(key):
-            # `"scores_a_human_might_give"` beside the judge's own.
-            continue
-
-        if others and factor is None and position is None and kind_of(_spaced(key)) is None:
-            # Beside somebody else's scores, those of a name that is not known may be anybody's.
-            continue
-
+        of = image if position is None else position
         if factor is not None:
-            of = image if position is None else position
-            for claim in _of_factor(inner, factor, of, names):
-                mark = claim.mark
-                if (position, claim.key) in twice:
-                    mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
-
-                yield replace(claim, mark=mark)
-        elif _is_something_else(key, inner, final=final):
-            continue
+            claims = _of_factor(inner, factor, of, names)
+            contradicted = (position, factor.key) in twice
+            yield from map(_contradicted, claims) if contradicted else claims
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
-            yield from _claims(inner, image if position is None else position, names)
+            yield from _claims(inner, of, names)
 
 
+def _contradicted(claim: _JsonClaim) -> _JsonClaim:
+    mark = Mark(None, claim.mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
+    return replace(claim, mark=mark)
+
+
+def _own_pairs(node: Tree, names: Names) -> Iterator[tuple[str, Node]]:
+    """Yield the keys and values that may hold this judge's verdict: no drafts, weights or ranks,
+    and nothing of somebody else."""
+    final = _has_final(node)
+    own = any(_is_own(key, inner) for key, inner in node.pairs)
+    others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
+    for key, inner in node.pairs:
+        position, factor = _named_by(key, names)
+        if factor is not None:
+            yield key, inner
+            continue
+
+        # `"scores_a_human_might_give"` beside the judge's own; and beside somebody else's scores,
+        # those of a name that is not known may be anybody's.
+        somebodys = own and _is_somebodys(key)
+        anybodys = others and kind_of(_spaced(key)) is None
+        if position is None and (somebodys or anybodys):
+            continue
+
+        if not _is_something_else(key, inner, final=final):
+            yield key, inner
+
+
+@lru_cache(maxsize=4096)
 def _named_by(key: str, names: Names) -> tuple[int | None, Factor | None]:
     """Return the image and the factor that a key names: one of them, neither, or both, as in
     `image_2_S_acc`, `S_acc_2` and `S_acc (Image 2)`."""
@@ -771,11 +800,15 @@ def _is_own(key: str, node: Node) -> bool:
 
 
 def _is_somebodys(key: str) -> bool:
-    """Tell whether a key speaks of people or models who score."""
-    return bool(_SOMEBODY.intersection(row_of(_spaced(key))))
+    """Tell whether a key speaks of other people who score. A model may be this judge."""
+    return _SOMEBODY.search(_spaced(key)) is not None
 
 
-_SOMEBODY = any_of("RATER", "MODEL", "OTHER")
+_SOMEBODY = re.compile(
+    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|experts?|users?|others?|another|else|some(?:one|body)"
+    r"|colleagues?|reviewers?|raters?|critics?|audience|public|menschen?|personas?|humains?)\b|人",
+    re.IGNORECASE,
+)
 
 
 def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
@@ -838,33 +871,51 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
         return
 
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
+    placed: Iterable[list[_JsonClaim]]
     if _share_nothing(by_entry):
-        # An entry for each factor: what merely numbers them numbers no images.
-        for entry, claims in zip(node.nodes, by_entry, strict=True):
-            named = _image_of(entry, names, weak=False) is not None
-            yield from (claim if named else replace(claim, position=image) for claim in claims)
+        placed = _of_factors(node, by_entry, image, names)
+    elif names.n > 1 and len(by_entry) > 1:
+        placed = _of_images(node, by_entry, names)
+    else:
+        placed = by_entry
 
-        return
+    for claims in placed:
+        yield from claims
 
-    if names.n < 2 or len(by_entry) < 2:
-        for claims in by_entry:
-            yield from claims
 
-        return
+def _of_factors(
+    node: Tree, by_entry: Sequence[list[_JsonClaim]], image: int | None, names: Names
+) -> Iterator[list[_JsonClaim]]:
+    """Yield the claims of a list with an entry for each factor: what merely numbers the entries
+    numbers no images."""
+    for entry, claims in zip(node.nodes, by_entry, strict=True):
+        named = _image_of(entry, names, weak=False) is not None
+        yield claims if named else [replace(claim, position=image) for claim in claims]
 
+
+def _of_images(
+    node: Tree, by_entry: Sequence[list[_JsonClaim]], names: Names
+) -> Iterator[list[_JsonClaim]]:
+    """Yield the claims of a list of images, each with its position."""
+    claims = [claim for entry in by_entry for claim in entry]
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    one_each = all(by_entry) and len(by_entry) == names.n
-    if one_each and _are_unplaced(by_entry) and not any(labelled):
-        yield from _numbered(by_entry)
+    named = any(labelled) or any(claim.position is not None for claim in claims)
+    if not named and all(by_entry) and len(by_entry) == names.n:
+        for position, entry in enumerate(by_entry, 1):
+            yield [replace(claim, position=position, by_order=True) for claim in entry]
+
         return
 
-    for claims, has_label in zip(by_entry, labelled, strict=True):
-        for claim in claims:
-            # A name that is not understood may be that of any image.
-            unknown = claim.position is None and has_label
-            yield replace(claim, position=UNKNOWN) if unknown else claim
+    # A name that is not understood may be that of any image.
+    for entry, has_label in zip(by_entry, labelled, strict=True):
+        yield [_placed_at(UNKNOWN, claim) for claim in entry] if has_label else entry
+
+
+def _placed_at(position: int, claim: _JsonClaim) -> _JsonClaim:
+    """Return a claim as of this image, unless it says itself which it is of."""
+    return replace(claim, position=position) if claim.position is None else claim
 
 
 def _share_nothing(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
@@ -884,13 +935,6 @@ def _as_pair(node: Tree) -> Tree | None:
     return None
 
 
-def _numbered(by_entry: Sequence[Sequence[_JsonClaim]]) -> Iterator[_JsonClaim]:
-    """Yield the claims of each entry as those of the image in its place."""
-    for position, claims in enumerate(by_entry, 1):
-        for claim in claims:
-            yield replace(claim, position=position, by_order=True)
-
-
 def _may_name_an_image(node: Node, names: Names) -> bool:
     """Tell whether an object has a key that images are named by, and is not about a factor."""
     if isinstance(node, Leaf) or _factor_of(node, names) is not None:
@@ -900,35 +944,27 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
     return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
 
 
-def _are_unplaced(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
-    """Tell whether no claim of any entry says which image it is of."""
-    return all(claim.position is None for claims in by_entry for claim in claims)
-
-
 def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     """Read `"S_acc": 6`, `{"score": 6}`, `{"Image 1": 6, …}`, `[6, 7, …]`, `[{"image": 1, …}]`."""
     placed: list[tuple[int | None, Node]] = []
+    by_order = False
     if isinstance(node, Tree) and image is None and _score_of(node) is None:
-        placed = _placed(node, names)
+        placed, by_order = _placed(node, names)
 
     all_named = all(position is not None for position, _ in placed)
     if not placed or not all_named:
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
 
-    by_order = isinstance(node, Tree) and node.is_list and not _names_any(node, names)
     for position, inner in placed:
         yield _JsonClaim(position, factor.key, _mark(inner, factor), by_order)
 
 
-def _names_any(node: Tree, names: Names) -> bool:
-    return any(_image_of(each, names, weak=True) is not None for each in node.nodes)
-
-
-def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
-    """Return the values that a factor has, each with its image."""
+def _placed(node: Tree, names: Names) -> tuple[list[tuple[int | None, Node]], bool]:
+    """Return the values that a factor has, each with its image,
+    and whether their order alone says which."""
     if not node.is_list:
-        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs]
+        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs], False
 
     images = [_image_of(each, names, weak=True) for each in node.nodes]
     unnamed = len(images) == names.n and images.count(None) == len(images)
@@ -936,9 +972,9 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
 
     # The only image is whatever it is called.
     if unnamed and (names.n == 1 or not any(labelled)):
-        return list(enumerate(node.nodes, 1))
+        return list(enumerate(node.nodes, 1)), True
 
-    return list(zip(images, node.nodes, strict=True))
+    return list(zip(images, node.nodes, strict=True)), False
 
 
 def _mark(node: Node, factor: Factor) -> Mark:
@@ -1061,19 +1097,24 @@ def _rows_in(node: Tree, names: Names) -> list[Row]:
     """Return the rows of a list of lists, with a heading, where they say what their numbers are:
     `[["S_acc", 6], …]`, `[["image", "S_acc"], [1, 6], …]`. Empty for any other list."""
     rows = [_row_of(entry) for entry in node.nodes]
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+    widths = {len(row) for row in rows}
+    if len(rows) < 2 or len(widths) > 1 or widths <= {0, 1}:
         return []
 
-    if _name_factors(rows[0], names) or _name_factors([row[0] for row in rows], names):
+    first = [row[0] for row in rows]
+    if _name_factors(rows[0], names) or _name_factors(first, names):
         return rows
 
-    if any(names.image_named(row[0].text) is None for row in rows):
+    # Rows that begin with their images have no heading of their own.
+    if any(names.image_named(cell.text) is None for cell in first):
         return []
-    if all(names.factor_named(row[1].text) for row in rows) and len(rows[0]) > 2:
+
+    by_factor = all(names.factor_named(row[1].text) for row in rows)
+    if by_factor and widths != {2}:
         return [_titles("image", "factor", "score"), *rows]
-    if names.only is not None and len(rows[0]) == 2:
-        return [_titles("image", "score"), *rows]
-    return []
+
+    of_only_factor = names.only is not None and widths == {2}
+    return [_titles("image", "score"), *rows] if of_only_factor else []
 
 
 def _row_of(node: Node) -> Row:

@@ -98,16 +98,41 @@ class Note:
     def _words(self) -> set[str]:
         return set(self.key.lower().split())
 
+    @property
+    def _value(self) -> str:
+        return " ".join(self.text.lower().split())
+
     def casts_doubt(self) -> bool:
         """Tell whether the scores it stands beside may be none."""
-        words = self._words
         if self.key == "comment":
             return _voids(self.text) or is_alarming(self.text)
 
-        value = " ".join(self.text.lower().split())
+        words, value = self._words, self._value
         if not words:
             return value not in _YES | _NO and _voids(self.text)
 
+        unexpected = self._is_unexpected()
+        if unexpected is not None:
+            return unexpected
+
+        if _NUMBER.fullmatch(value):
+            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
+            return self.image is None and not known
+
+        if words & _FREE:
+            return False
+
+        said = f"{self.key}: {self.text}"
+        if _voids(said) or is_alarming(said):
+            return True
+
+        known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
+        return self.image is None and not known
+
+    def _is_unexpected(self) -> bool | None:
+        """Tell whether a key of a known kind has a value that it should not have; None for any
+        other key. The order matters: `status: none` is a state before it is a flag."""
+        words, value = self._words, self._value
         if words & _TALK:
             return self._is_bad_talk()
 
@@ -126,26 +151,14 @@ class Note:
         if words & _ORIGINS:
             return not _FILE_NAME.search(value) and not is_plain(value)
 
-        if _NUMBER.fullmatch(value):
-            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
-            return self.image is None and not known
-
-        if words & _FREE:
-            return False
-
-        said = f"{self.key}: {self.text}"
-        if _voids(said) or is_alarming(said):
-            return True
-
-        known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
-        return self.image is None and not known
+        return None
 
     def voids_a_score(self) -> bool:
         """Tell whether it may void the one score that it stands beside, in an object of its own.
 
         What explains a score may speak of anything; so only words that are nothing else count.
         """
-        value = " ".join(self.text.lower().split())
+        value = self._value
         if _TEMPLATE.fullmatch(value):
             return True
         if value in _YES | _NO:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -43,7 +42,7 @@ _RANK_COLUMN = re.compile(
 _OWN_SCALE = re.compile(
     r"\b(?:confiden(?:ce|t)|certainty|rank(?:ing)?|weights?|priority|severity)\b", re.IGNORECASE
 )
-_SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
+_SCORE_COLUMN = re.compile(r".*\b(?:score|rating|points)s?\b.*", re.IGNORECASE | re.DOTALL)
 _EXACTLY_SCORES = re.compile(
     r"""
     (?:(?:my|the|your|final)[ ])?
@@ -330,15 +329,24 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         if known >= enough:
             return factors[0] is None or not head[0].text or _is_one_row(head, below, names)
 
-    by_factor = _FACTOR_COLUMN.fullmatch(head[0].text) and len(head) > 1
-    if by_factor and _EXACTLY_SCORES.fullmatch(head[1].text) and names.n == 1:
+    return _heads_scores(head, names) or _heads_images(head, below, names)
+
+
+def _heads_scores(head: Row, names: Names) -> bool:
+    """Tell whether columns hold a factor and its score: `Factor, Score`, `Image, Factor, Score`."""
+    titles = [cell.text for cell in head]
+    of_only_image = names.n == 1 and len(head) > 1 and _FACTOR_COLUMN.fullmatch(titles[0])
+    if of_only_image and _EXACTLY_SCORES.fullmatch(titles[1]):
         return True
 
+    by_factor = len(head) > 2 and _FACTOR_COLUMN.fullmatch(titles[1]) is not None
+    return by_factor and _is_of_one_factor([head[0], *head[2:]])
+
+
+def _heads_images(head: Row, below: str, names: Names) -> bool:
+    """Tell whether images head columns, and nothing else there has a number."""
     if len(head) < 3:
         return False
-
-    if _FACTOR_COLUMN.fullmatch(head[1].text) and _is_of_one_factor([head[0], *head[2:]]):
-        return True
 
     images = 0
     for cell in head[1:]:
@@ -574,17 +582,22 @@ class _TableReader:
         ranked = _RANK_COLUMN.fullmatch(self.head[0].text) is not None
         return ranked and any(_IMAGE_COLUMN.fullmatch(cell.text) for cell in self.head[1:_WIDEST])
 
-    def entries(self) -> list[Entry]:
+    def _may_hold_scores(self) -> bool:
+        """Tell whether headings leave the numbers scores, and which is whose can be told."""
         if not self._is_labelled_within() and not _may_be_a_corner(self.head[0].text, self.names):
-            return []
+            return False
 
         if any(_DOWNWARD in cell.text for cell in self.head):
             # "S_acc ↓": the lower, the better.
-            return []
+            return False
 
+        # Columns without a heading, and rows of another length: nothing lines up.
         blank = any(not cell.text for cell in self.head[1:])
-        if blank and any(len(row) != len(self.head) for row in self.body):
-            # Columns without a heading, and rows of another length: nothing lines up.
+        return not blank or all(len(row) == len(self.head) for row in self.body)
+
+    def entries(self) -> list[Entry]:
+        """Return what the table says, by which way its factors and its images run."""
+        if not self._may_hold_scores():
             return []
 
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
@@ -656,26 +669,28 @@ class _TableReader:
         alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
-            if len(row) > len(self.head) or (len(row) < len(self.head) and row is not body[-1]):
-                # A bar too many or too few: which column a number stands in is anybody's guess.
-                # The last row may have been cut off.
-                continue
-
-            if named == {0} and {1} in (images or ()):
-                # Image 0 is the first one only where no other is.
-                continue
-
-            if len(named) > 1:
-                row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
-
-            for key, cell in zip(columns, row, strict=False):
-                if not key:
-                    continue
-
-                for image in named or (None,):
-                    found += self._entry(image, key, cell)
+            # A bar too many or too few: which column a number stands in is anybody's guess.
+            # The last row may have been cut off.
+            short = len(row) < len(self.head) and row is not body[-1]
+            # Image 0 is the first one only where no other is.
+            zero = named == {0} and {1} in (images or ())
+            if not short and not zero and len(row) <= len(self.head):
+                found += self._row_entries(row, named, columns)
 
         return [replace(entry, by_order=by_order) for entry in found]
+
+    def _row_entries(
+        self, row: Row, images: set[int], columns: Sequence[str | None]
+    ) -> Iterator[Entry]:
+        if len(images) > 1:
+            row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
+
+        for key, cell in zip(columns, row, strict=False):
+            if key is None:
+                continue
+
+            for image in images or (None,):
+                yield from self._entry(image, key, cell)
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
@@ -700,26 +715,29 @@ class _TableReader:
         Cells that say "Image 2" and columns headed so count before a column of bare numbers, which
         may number the rows; of those the ones headed `#` before the first, unless that ranks.
         """
-        head = self.head
-        free = [i for i, key in enumerate(columns) if key is None and i < len(head)]
-        free = [i for i in free if not _RANK_COLUMN.search(head[i].text)]
-
-        spoken = [i for i in free if self._names_images(body, i)]
-        headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
-        numbers = [i for i in free if _NUMBER_COLUMN.fullmatch(head[i].text)]
-
-        first = []
-        if 0 in free:
-            first = [i for i in free if i == 0 or self._numbers_images(body, i)]
-            if numbers and self._are_images(body):
-                numbers = [0, *numbers]
-
+        free = [
+            column
+            for column, key in enumerate(columns[: len(self.head)])
+            if key is None and not _RANK_COLUMN.search(self.head[column].text)
+        ]
+        spoken = [column for column in free if self._names_images(body, column)]
+        headed = [at for at in free if _IMAGE_COLUMN.fullmatch(self.head[at].text)]
         named = list(dict.fromkeys([*spoken, *headed]))
-        chosen = named or numbers or first
+        chosen = named or self._numbering(body, free)
         if not chosen:
             return None, False
 
         return [self._named_by(row, chosen) for row in body], not named
+
+    def _numbering(self, body: Sequence[Row], free: Sequence[int]) -> list[int]:
+        """Return the columns that may number images: those headed `#`, else the first and what
+        agrees with it."""
+        numbers = [at for at in free if _NUMBER_COLUMN.fullmatch(self.head[at].text)]
+        if 0 not in free:
+            return numbers
+        if numbers:
+            return [0, *numbers] if self._are_images(body) else numbers
+        return [at for at in free if at == 0 or self._numbers_images(body, at)]
 
     def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
         named = {self._image_at(row, column) for column in columns}
@@ -853,36 +871,51 @@ def _says_it_is_none(remark: str) -> bool:
 
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
-    width = min(max(map(len, rows), default=0), _WIDEST)
-    called = [i for i in range(first, len(head)) if _EXACTLY_SCORES.fullmatch(head[i].text)]
-    if len(called) == 1 and not is_no_verdict(head[called[0]].text):
+    titles = {column: head[column].text for column in range(first, len(head))}
+    called = _matching(_EXACTLY_SCORES, titles)
+    if len(called) == 1 and not is_no_verdict(titles[called[0]]):
         return called[0]
 
+    width = min(max(map(len, rows), default=0), _WIDEST)
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     if not numeric:
-        return _column_called_score(head, first)
+        # No cell has a number; its column is wanted for the fault.
+        named = _matching(_SCORE_COLUMN, titles)
+        return named[0] if named else first
 
-    headings = {i: head[i].text if i < len(head) else "" for i in numeric}
+    headings = {column: titles.get(column, "") for column in numeric}
     if len(numeric) == 1:
         return numeric[0] if _may_head_scores(headings[numeric[0]]) else None
 
-    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
+    return _column_of_several(headings, rows)
+
+
+def _column_of_several(headings: Mapping[int, str], rows: Sequence[Row]) -> int | None:
+    """Return which of several columns of numbers holds the scores, by what heads them; of two that
+    are headed so, the one that the other is a multiple of."""
+    scores = {column: title for column, title in headings.items() if not is_no_verdict(title)}
     if len(scores) == 1 and all(map(_may_head_scores, scores.values())):
         return next(iter(scores))
 
-    clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
-    if not clear:
-        clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
-
+    clear = _matching(_EXACTLY_SCORES, scores) or _matching(_SCORE_COLUMN, scores)
     if len(clear) == 2:
-        weights = [i for i, heading in headings.items() if kind_of(heading) is Kind.WEIGHTS]
-        clear = [
-            column
-            for column, product in permutations(clear)
-            if any(_is_product(rows, column, weight, product) for weight in weights)
-        ]
+        weights = [at for at, title in headings.items() if kind_of(title) is Kind.WEIGHTS]
+        clear = [at for at in clear if _is_weighted(rows, at, weights, {*clear} - {at})]
 
     return clear[0] if len(clear) == 1 else None
+
+
+def _matching(pattern: re.Pattern[str], titles: Mapping[int, str]) -> list[int]:
+    return [column for column, title in titles.items() if pattern.fullmatch(title)]
+
+
+def _is_weighted(
+    rows: Sequence[Row], column: int, weights: Sequence[int], products: Set[int]
+) -> bool:
+    """Tell whether another column holds the products of this one and of the weights."""
+    return any(
+        _is_product(rows, column, weight, product) for weight in weights for product in products
+    )
 
 
 def _is_product(rows: Sequence[Row], column: int, weight: int, product: int) -> bool:
@@ -921,14 +954,6 @@ def _may_head_scores(heading: str) -> bool:
 
 def _is_number(row: Row, column: int) -> bool:
     return column < len(row) and _NUMERIC.match(row[column].text) is not None
-
-
-def _column_called_score(head: Row, first: int) -> int:
-    """Return the column that is headed as the scores' own, else the first that may be."""
-    for column in range(first, len(head)):
-        if _SCORE_COLUMN.search(head[column].text):
-            return column
-    return first
 
 
 def _score_cell(row: Row, column: int | None, first: int) -> TableCell | None:

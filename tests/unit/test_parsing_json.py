@@ -394,6 +394,7 @@ def test_many_keys_number_images(key):
     ("other", "read"),
     [
         ("what_a_human_would_give", True),
+        ("likely_scores_of_people", True),
         ("typical_annotator", True),
         ("scores_by_another_model", True),
         ("second_look", False),
@@ -531,3 +532,14 @@ def test_yaml_with_objects_in_it_is_read_whole(reply):
 def test_yaml_that_is_doubtful_or_damaged_gives_image_2_no_score(line, instead):
     """Comments and notes may void scores; aliases and slips of syntax are nobody's verdict."""
     assert scores(YAML.replace(line, instead), 2)[1] == NOTHING
+
+
+def test_a_list_behind_a_factor_under_one_image_is_not_one_number_for_each():
+    """Two numbers under "Image 1" are not those of two images."""
+    text = "Image 1:\nS_acc: [7, 10]\nS_pre: [6, 10]\nS_qua: [5, 10]\nS_real: [4, 10]"
+    assert scores(text, 2) == [NOTHING, NOTHING]
+
+
+def test_a_models_scores_may_be_the_judges_own():
+    """Of two sets neither is somebody else's for sure."""
+    assert scores(f'{{"scores": {{{FIRST}}}, "model_scores": {{{SECOND}}}}}', 1) == [NOTHING]
