@@ -370,52 +370,10 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     places: dict[tuple[int, str], None] = {}
     start = page.plain.end_place(end) if end else 0
     for sentence_start, sentence_end in _corrections(page, start):
-        corrected = _corrected(page, sentence_start, sentence_end, reading)
-        if corrected is not None:
-            cell, new = corrected
-            span = page.span(sentence_start, sentence_end)
-            reading = replace(
-                reading,
-                scores=reading.scores | {cell: new},
-                spans=reading.spans | {cell: span},
-                notes=(*reading.notes, "a score was corrected in words"),
-            )
-            continue
-
         for cell in _changed(page, sentence_start, sentence_end, reading):
             places[cell] = None
 
     return _without(reading, places, "is corrected later, in words")
-
-
-_OPEN = re.compile(r"\b(?:if|unless|maybe|perhaps|might|could|would|when|suppose)\b", re.IGNORECASE)
-_CORRECTED_TO = re.compile(
-    r"\b(?:should|must|ought[ ]to)[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|read)[ ]"
-    r"(?:an?[ ])?(?P<new>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:/[0-9]{1,3})?"
-    r"[ ]*,?[ ](?:not|instead[ ]of|rather[ ]than)[ ](?:an?[ ])?"
-    r"(?P<old>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:/[0-9]{1,3})?[ ]*[.!]?\s*$",
-    re.IGNORECASE,
-)
-
-
-def _corrected(page: Page, start: int, end: int, reading: Reading) -> tuple[Cell, Fraction] | None:
-    """Return the one score that a sentence replaces in so many words, and what by.
-
-    "Correction: S_acc of Image 2 should be 4, not 7" names the score it replaces as it was given.
-    """
-    sentence = page.text[start:end]
-    found = _CORRECTED_TO.search(sentence)
-    images = {
-        at for image in page.names.images_in(page.text, start, end) for at in image.positions
-    } or ({1} if page.n == 1 else set())
-    factors = {factor.key for factor in page.names.factors_in(page.text, start, end)}
-    if found is None or len(images) != 1 or len(factors) != 1 or _OPEN.search(sentence):
-        return None
-
-    cell = (images.pop(), factors.pop())
-    new = Fraction(found["new"])
-    fits = not page.names.factor(cell[1]).scale.fault(new)
-    return (cell, new) if fits and reading.scores.get(cell) == Fraction(found["old"]) else None
 
 
 def without_contradicted(reading: Reading, mentioned: Sequence[tuple[Cell, Fraction]]) -> Reading:
