@@ -229,6 +229,9 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return False
 
     between = text[run[-1].end() : line.start()]
+    if between.count("\n") > 1 and len(run) > 1 and _heads_in_words(line):
+        return False
+
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
         # Blank lines between rows are a slip, unless a new heading and its rule follow.
         following = text[line.end() : line.end() + 200].lstrip("\n").partition("\n")[0]
@@ -236,6 +239,17 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return not new or len(run) < 2
 
     return False
+
+
+# A word of three letters or more, and none that stands for a missing score.
+_IN_WORDS = re.compile(r"(?!\W*(?:n/?a|none|null|tbd|not|no|unclear|missing)\b).*[^\W\d_]{3}", re.I)
+
+
+def _heads_in_words(line: re.Match[str]) -> bool:
+    """Tell whether all cells behind the first are words: then a blank line parts two tables, and
+    this is the heading of the second, whose columns may stand in another order."""
+    cells = [cell for cell in _bare_cells(line)[1:] if cell]
+    return len(cells) > 1 and all(map(_IN_WORDS.match, cells))
 
 
 def _bare_cells(line: re.Match[str]) -> list[str]:
