@@ -937,8 +937,10 @@ def _forward(
         number = number_at(text, bracket.end(), limit) if bracket else None
         closed = _CLOSED.match(text, number.end, limit) if number else None
         if number is not None and closed is not None:
-            if limit < end and number.top is None and not text[closed.end() : limit].strip():
-                # "Accuracy (2) Quality (3)" numbers what comes next.
+            apart = text[name.end : name.end + 1] == " "
+            bare = number.top is None and not text[closed.end() : limit].strip()
+            if limit < end and bare and apart:
+                # "Accuracy (2) Quality (3)" numbers what comes next; "acc(2) qua(3)" does not.
                 continue
 
             claims[number.start] = _Claim(index, number, strong=False, bracketed=True)

@@ -236,12 +236,19 @@ class Sequences:
         if joint is None:
             return []
 
-        labelled = self._labelled_values(joint.end(), line.end, factor.key)
-        if labelled:
+        if labelled := self._labelled_values(joint.end(), line.end, factor.key):
             return labelled
 
         values = self._values(joint.end(), line.end, [factor.key] * self.n)
         return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+    def _is_labelled(self, index: int) -> bool:
+        """Tell whether the numbers of a line have labels: their order need not be stated."""
+        line = self.page.lines[index]
+        joint = _BEHIND_FACTOR.match(self.text, line.factors[0].end, line.end)
+        return joint is not None and bool(
+            self._labelled_values(joint.end(), line.end, line.factors[0].key)
+        )
 
     def _labelled_values(self, start: int, end: int, key: str) -> list[Listed]:
         """Read `A: 7, B: 4, C: 9`: one number for each image, and the labels count them."""
@@ -270,7 +277,8 @@ class Sequences:
 
         above = [line for line in self.page.lines[: min(lines)] if line.images]
         listed = [line for line in above if self._lists_all(line)]
-        if self.n <= 2 and not listed and not _ORDER_STATED.search(self.text):
+        stated = bool(listed) or _ORDER_STATED.search(self.text) is not None
+        if self.n <= 2 and not stated and not all(map(self._is_labelled, lines)):
             return {}
 
         for line in above:

@@ -216,3 +216,104 @@ def test_a_numbered_heading_is_not_the_score_above_it():
     """`# 2` heads the second image; it is no score of the factor that has none."""
     reply = "# 1\n- S_acc: 7\n- S_pre:\n  cut off\n\n# 2\n- S_acc: 4\n- S_pre: 8"
     assert scores(reply, 2).get(1, (None,) * 4)[1] is None
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["No. {i} – ", "Fig. {i}. ", "({a}) ", "Panel {i}: ", "[[picture]] id = {i}\n", "({r}) "],
+)
+def test_a_reply_of_which_nothing_is_missing_may_label_its_images_anyhow(label):
+    """n lists of the same factors in the same order: labels that count them are enough."""
+    signs = (("1", "a", "i"), ("2", "b", "ii"), ("3", "c", "iii"))
+    rows = ("S_acc 7, S_pre 5, S_qua 9, S_real 6", "S_acc 4, S_pre 8, S_qua 3, S_real 2")
+    rows += ("S_acc 1, S_pre 9, S_qua 10, S_real 4",)
+    reply = "\n".join(
+        label.format(i=i, a=a, r=r) + row for (i, a, r), row in zip(signs, rows, strict=True)
+    )
+    assert scores(reply, 3) == {**BOTH, 3: (1, 9, 10, 4)}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("Panel 1: ", "Panel 3: "),
+        ("Judge 1: ", "Judge 2: "),
+        ("Draft 1: ", "Draft 2: "),
+        ("The dark one: ", "The bright one: "),
+    ],
+)
+def test_labels_that_do_not_count_images_name_none(labels):
+    """Whoever is counted, or if nobody is: it is not said which image is which."""
+    first, second = labels
+    reply = (
+        f"{first}S_acc 7, S_pre 5, S_qua 9, S_real 6\n{second}S_acc 4, S_pre 8, S_qua 3, S_real 2"
+    )
+    assert scores(reply, 2) == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("7, 5, 9 and 6 for S_acc, S_pre, S_qua and S_real, respectively.", (7, 5, 9, 6)),
+        ("S_acc, S_pre, S_qua and S_real get 7, 5, 9 and 6 (in this order).", (7, 5, 9, 6)),
+        (
+            "[7/10] S_acc: done\n[5/10] S_pre: moved\n[9/10] S_qua: ok\n[6/10] S_real: ok",
+            (7, 5, 9, 6),
+        ),
+        ("7 (S_acc): 3 birds left\n5 (S_pre): moved\n9 (S_qua): ok\n6 (S_real): ok", (7, 5, 9, 6)),
+        ("S_acc: 7<sup>1</sup>\nS_pre: 5[^2]\nS_qua: 9³\nS_real: 6.5<sup>4</sup>", (7, 5, 9, 6.5)),
+        ("S_acc: 7 su 10\nS_pre: 5 su 10\nS_qua: 9 su 10\nS_real: 6 su 10", (7, 5, 9, 6)),
+        ("S_acc: 7 из 10\nS_pre: 5 из 10\nS_qua: 9 из 10\nS_real: 6 из 10", (7, 5, 9, 6)),
+        ("S_acc: 7 (corrected from 9)\nS_pre: 5\nS_qua: 9\nS_real: 6", (7, 5, 9, 6)),
+        ("S_acc: 7, target 9\nS_pre: 5 · weight 3\nS_qua: 9 = excellent\nS_real: 6", (7, 5, 9, 6)),
+        ("F1 (S_acc) = 7; F2 (S_pre) = 5; F3 (S_qua) = 9; F4 (S_real) = 6", (7, 5, 9, 6)),
+        ("S = (S_acc, S_pre, S_qua, S_real)\nS = (7, 5, 9, 6)", (7, 5, 9, 6)),
+        ("acc(7) pre(5) qua(9) real(6)", (7, 5, 9, 6)),
+        (
+            "S_acc: let's call it 7\nS_pre: 2 of 9 tiles moved. Score: 5\nS_qua: a firm 9\nS_real: 6",
+            (7, 5, 9, 6),
+        ),
+    ],
+)
+def test_more_ways_to_give_a_score(reply, expected):
+    """In lists, in brackets, out of ten in other languages, before an explanation or behind it."""
+    assert scores(reply, 1) == {1: expected}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Overall rank: Image 2 – 1st, Image 1 – 2nd",
+        "Confidence in this verdict: 8/10.",
+        "All other scores stand.",
+        "Factors I could not judge are left open.",
+    ],
+)
+def test_what_is_known_to_leave_scores_alone_behind_them(line):
+    """Ranks, confidence, and what is said of the rest."""
+    assert scores(f"{TWO_IMAGES}\n\n{line}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "caption",
+    ["評価は以下の通りです（1〜10）：", "评分如下（1–10分）：", "Voici mes notes (de 1 à 10) :"],
+)
+def test_scores_are_announced_with_their_scale_in_other_languages(caption):
+    """A scale in brackets that is the one asked for changes nothing."""
+    assert scores(f"{caption}\n\n{TWO_IMAGES}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["Images 1 / 2 / 3\n", "Order: image 1, image 2, image 3\n", "Image 1, Image 2, Image 3\n"],
+)
+def test_lists_by_factor_under_the_images_in_their_order(order):
+    """All images in their order, then one number for each."""
+    reply = f"{order}\nS_acc: 7 / 4 / 1\nS_pre: 5 / 8 / 9\nS_qua: 9 / 3 / 10\nS_real: 6 / 2 / 4"
+    assert scores(reply, 3) == {**BOTH, 3: (1, 9, 10, 4)}
+
+
+def test_letters_that_count_images_behind_a_factor():
+    """`A: 7, B: 4` for every factor."""
+    reply = "accuracy — A: 7, B: 4\npreservation — A: 5, B: 8\nquality — A: 9, B: 3\nrealism — A: 6, B: 2"
+    assert scores(reply, 2) == BOTH

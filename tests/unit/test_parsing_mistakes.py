@@ -225,3 +225,86 @@ def test_the_column_called_score_holds_the_scores():
         "Image 1\n\n| Factor | Score | Why |\n|---|---|---|\n| S_acc | [6] | 7 |\n| S_pre | ? | 7 |"
     )
     assert read_text(reply, FOUR, 2).scores == {(1, "acc"): 6}
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Having looked at Image 1, I come to Image 2.",
+        "After Image 1 now Image 2:",
+        "From Image 1 on to Image 2:",
+    ],
+)
+def test_an_image_that_is_only_passed_heads_nothing(heading):
+    """Which of the two heads the list is not guessed; no score goes to the first."""
+    reply = f"Image 1:\n- S_pre: 8\n\n{heading}\n- S_acc: 3\n- S_qua: 4"
+    read = read_text(reply, FOUR, 2).scores
+    assert {cell: score for cell, score in read.items() if cell[0] == 1} in ({}, {(1, "pre"): 8})
+
+
+@pytest.mark.parametrize(
+    "remark", [". Image 2 got 3 here", "; Image 2 got 3 here", ", Image 2: 3 here"]
+)
+def test_a_remark_on_another_image_takes_nothing_over(remark):
+    """The list goes on with the image that heads it, or nothing more is read of it."""
+    reply = (
+        f"Image 1:\n- S_acc: 8{remark}\n- S_pre: 6\n- S_qua: 5\n\nImage 2:\n- S_acc: 3\n- S_real: 7"
+    )
+    read = read_text(reply, FOUR, 2).scores
+    given = {(1, "acc"): 8, (1, "pre"): 6, (1, "qua"): 5, (2, "acc"): 3, (2, "real"): 7}
+    assert read.items() <= given.items()
+
+
+def test_a_letter_that_answers_a_question_is_no_image():
+    """ "Q:" and "A:" are who speaks, and "a)" before every entry is a bullet."""
+    asked = "Q: And the second one?\nA: S_acc 5, S_pre 7, S_qua 2, S_real 8"
+    assert read_text(asked, FOUR, 2).scores == {}
+    bullets = "a) S_acc: 7\na) S_pre: 5 (cf. S_acc)\na) S_qua: 9\na) S_real: 6"
+    assert (1, "pre") not in read_text(f"Image 2\n{bullets}", FOUR, 2).scores
+
+
+@pytest.mark.parametrize("label", ["Overall score", "Final score", "Overall"])
+def test_the_overall_below_is_not_the_last_factors_score(label):
+    """The last factor has none; what follows is the sum of the others."""
+    reply = f"Image 1:\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: cannot judge\n{label}: 6.7"
+    assert (1, "real") not in read_text(reply, FOUR, 2).scores
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "S_acc: 7점 이상",
+        "S_acc: 7 (typo, I mean 6)",
+        "S_acc: 7 on my own 1–5 scale",
+        "Many viewers would rate S_acc 7",
+        "rated 8 and 7 for S_pre and S_acc",
+    ],
+)
+def test_numbers_that_are_not_settled(entry):
+    """At least, another number, another scale, other people, and a list nobody has put together."""
+    assert (1, "acc") not in read_text(entry, FOUR, 1).scores
+
+
+def test_sections_are_numbered_not_scored():
+    """`3.1 Editing Accuracy` heads a paragraph."""
+    reply = "3.1 S_acc\nFine.\n3.2 S_pre\nFine.\n3.3 S_qua\nFine.\n3.4 S_real\nFine."
+    assert read_text(reply, FOUR, 1).scores == {}
+
+
+def test_a_table_under_another_in_another_order():
+    """Behind a blank line a heading in words begins a table of its own, ruled off or not."""
+    reply = (
+        "| Image | S_acc | S_pre |\n| 1 | 7 | 5 |\n| 2 | 4 | 8 |\n\n"
+        "| Image | S_real | S_qua |\n| 1 | 6 | 9 |\n| 2 | 2 | 3 |"
+    )
+    read = read_text(reply, FOUR, 2).scores
+    given = {"acc": (7, 4), "pre": (5, 8), "qua": (9, 3), "real": (6, 2)}
+    assert read == {(i + 1, key): row[i] for key, row in given.items() for i in (0, 1)}
+
+
+def test_scores_of_what_was_not_given_are_not_replaced_by_their_announcement():
+    """Whatever is announced behind it was not seen, either."""
+    reply = (
+        "I was not given the edited image. The scores would have this form:\n\nS_acc: 7\nS_pre: 5"
+    )
+    assert read_text(reply, FOUR, 1).scores == {}
