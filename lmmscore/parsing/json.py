@@ -751,9 +751,9 @@ def _own_pairs(node: Tree, names: Names) -> Iterator[tuple[str, Node]]:
             yield key, inner
             continue
 
-        # `"scores_a_human_might_give"` beside the judge's own; and beside somebody else's scores,
-        # those of a name that is not known may be anybody's.
-        somebodys = own and _is_somebodys(key)
+        # `"scores_a_human_might_give"`; "expert" may be what the judge calls itself, but not beside
+        # its own. And beside somebody else's scores, those of an unknown name may be anybody's.
+        somebodys = _OTHER_PEOPLE.search(_spaced(key)) or (own and _is_somebodys(key))
         anybodys = others and kind_of(_spaced(key)) is None
         if position is None and (somebodys or anybodys):
             continue
@@ -804,9 +804,14 @@ def _is_somebodys(key: str) -> bool:
     return _SOMEBODY.search(_spaced(key)) is not None
 
 
+_OTHER_PEOPLE = re.compile(
+    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|some(?:one|body)|else"
+    r"|(?:others?|another)\b(?! (?:image|edit|picture|photo|factor|metric))"
+    r"|menschen?|personas?)\b|人",
+    re.IGNORECASE,
+)
 _SOMEBODY = re.compile(
-    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|experts?|users?|others?|another|else|some(?:one|body)"
-    r"|colleagues?|reviewers?|raters?|critics?|audience|public|menschen?|personas?|humains?)\b|人",
+    rf"{_OTHER_PEOPLE.pattern}|\b(?:experts?|users?|colleagues?|reviewers?|raters?|critics?|public)\b",
     re.IGNORECASE,
 )
 
