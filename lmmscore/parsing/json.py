@@ -902,12 +902,12 @@ def _of_images(
     node: Tree, by_entry: Sequence[list[_JsonClaim]], names: Names
 ) -> Iterator[list[_JsonClaim]]:
     """Yield the claims of a list of images, each with its position."""
-    claims = [claim for entry in by_entry for claim in entry]
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
+    placed = {claim.position for entry in by_entry for claim in entry} - {None}
+    one_each = all(by_entry) and len(by_entry) == names.n
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    named = any(labelled) or any(claim.position is not None for claim in claims)
-    if not named and all(by_entry) and len(by_entry) == names.n:
+    if one_each and not placed and not any(labelled):
         for position, entry in enumerate(by_entry, 1):
             yield [replace(claim, position=position, by_order=True) for claim in entry]
 
@@ -1111,15 +1111,24 @@ def _rows_in(node: Tree, names: Names) -> list[Row]:
         return rows
 
     # Rows that begin with their images have no heading of their own.
-    if any(names.image_named(cell.text) is None for cell in first):
-        return []
+    if all(names.image_named(cell.text) is not None for cell in first):
+        return _with_heading(rows, names)
+
+    return []
+
+
+def _with_heading(rows: list[Row], names: Names) -> list[Row]:
+    """Return rows of image, factor and score, or of image and score, under such a heading; none
+    where they are neither."""
+    pairs = len(rows[0]) == 2
+    if pairs and names.only is not None:
+        return [_titles("image", "score"), *rows]
 
     by_factor = all(names.factor_named(row[1].text) for row in rows)
-    if by_factor and widths != {2}:
+    if by_factor and not pairs:
         return [_titles("image", "factor", "score"), *rows]
 
-    of_only_factor = names.only is not None and widths == {2}
-    return [_titles("image", "score"), *rows] if of_only_factor else []
+    return []
 
 
 def _row_of(node: Node) -> Row:

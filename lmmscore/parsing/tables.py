@@ -334,13 +334,17 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
 
 def _heads_scores(head: Row, names: Names) -> bool:
     """Tell whether columns hold a factor and its score: `Factor, Score`, `Image, Factor, Score`."""
-    titles = [cell.text for cell in head]
-    of_only_image = names.n == 1 and len(head) > 1 and _FACTOR_COLUMN.fullmatch(titles[0])
-    if of_only_image and _EXACTLY_SCORES.fullmatch(titles[1]):
+    if len(head) < 2:
+        return False
+
+    first, second = head[0].text, head[1].text
+    if names.n == 1 and _FACTOR_COLUMN.fullmatch(first) and _EXACTLY_SCORES.fullmatch(second):
         return True
 
-    by_factor = len(head) > 2 and _FACTOR_COLUMN.fullmatch(titles[1]) is not None
-    return by_factor and _is_of_one_factor([head[0], *head[2:]])
+    if len(head) < 3 or not _FACTOR_COLUMN.fullmatch(second):
+        return False
+
+    return _is_of_one_factor([head[0], *head[2:]])
 
 
 def _heads_images(head: Row, below: str, names: Names) -> bool:
