@@ -676,8 +676,8 @@ class _TableReader:
             # A bar too many or too few: which column a number stands in is anybody's guess.
             # The last row may have been cut off.
             short = len(row) < len(self.head) and row is not body[-1]
-            # Image 0 is the first one only where no other is.
-            zero = named == {0} and {1} in (images or ())
+            # Image 0 is the only one where no other is.
+            zero = self.n == 1 and named == {0} and {1} in (images or ())
             if not short and not zero and len(row) <= len(self.head):
                 found += self._row_entries(row, named, columns)
 
