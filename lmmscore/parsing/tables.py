@@ -500,13 +500,16 @@ def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
     head = table.rows[0][:_WIDEST]
     title = head[0].text.casefold()
     starts = [at for at, cell in enumerate(head) if cell.text.casefold() == title]
-    if not title or len(starts) < 2:
+    ends = [*starts[1:], len(head)]
+    widths = [end - start for start, end in zip(starts, ends, strict=True)]
+    if not title or len(starts) < 2 or min(widths) < 2:
+        # A title alone is no block: "# | # | S_acc" is one table.
         return [table]
 
     # A row of another length has a bar too many or too few: nobody knows in which block.
     rows = [row for row in table.rows if len(row) == len(head)]
     blocks = []
-    for start, end in zip(starts, [*starts[1:], len(head)], strict=True):
+    for start, end in zip(starts, ends, strict=True):
         if not head[end - 1].text:
             # The gap between two blocks.
             end -= 1
