@@ -751,9 +751,9 @@ def _own_pairs(node: Tree, names: Names) -> Iterator[tuple[str, Node]]:
             yield key, inner
             continue
 
-        # `"scores_a_human_might_give"` beside the judge's own; and beside somebody else's scores,
-        # those of a name that is not known may be anybody's.
-        somebodys = own and _is_somebodys(key)
+        # `"scores_a_human_might_give"`; "expert" may be what the judge calls itself, but not beside
+        # its own. And beside somebody else's scores, those of an unknown name may be anybody's.
+        somebodys = _OTHER_PEOPLE.search(_spaced(key)) or (own and _is_somebodys(key))
         anybodys = others and kind_of(_spaced(key)) is None
         if position is None and (somebodys or anybodys):
             continue
@@ -804,9 +804,14 @@ def _is_somebodys(key: str) -> bool:
     return _SOMEBODY.search(_spaced(key)) is not None
 
 
+_OTHER_PEOPLE = re.compile(
+    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|some(?:one|body)|else"
+    r"|(?:others?|another)\b(?! (?:image|edit|picture|photo|factor|metric))"
+    r"|menschen?|personas?)\b|人",
+    re.IGNORECASE,
+)
 _SOMEBODY = re.compile(
-    r"\b(?:humans?|persons?|people|annotators?|crowd\w*|experts?|users?|others?|another|else|some(?:one|body)"
-    r"|colleagues?|reviewers?|raters?|critics?|audience|public|menschen?|personas?|humains?)\b|人",
+    rf"{_OTHER_PEOPLE.pattern}|\b(?:experts?|users?|colleagues?|reviewers?|raters?|critics?|public)\b",
     re.IGNORECASE,
 )
 
@@ -897,12 +902,12 @@ def _of_images(
     node: Tree, by_entry: Sequence[list[_JsonClaim]], names: Names
 ) -> Iterator[list[_JsonClaim]]:
     """Yield the claims of a list of images, each with its position."""
-    claims = [claim for entry in by_entry for claim in entry]
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
+    placed = {claim.position for entry in by_entry for claim in entry} - {None}
+    one_each = all(by_entry) and len(by_entry) == names.n
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    named = any(labelled) or any(claim.position is not None for claim in claims)
-    if not named and all(by_entry) and len(by_entry) == names.n:
+    if one_each and not placed and not any(labelled):
         for position, entry in enumerate(by_entry, 1):
             yield [replace(claim, position=position, by_order=True) for claim in entry]
 
@@ -1106,15 +1111,24 @@ def _rows_in(node: Tree, names: Names) -> list[Row]:
         return rows
 
     # Rows that begin with their images have no heading of their own.
-    if any(names.image_named(cell.text) is None for cell in first):
-        return []
+    if all(names.image_named(cell.text) is not None for cell in first):
+        return _with_heading(rows, names)
+
+    return []
+
+
+def _with_heading(rows: list[Row], names: Names) -> list[Row]:
+    """Return rows of image, factor and score, or of image and score, under such a heading; none
+    where they are neither."""
+    pairs = len(rows[0]) == 2
+    if pairs and names.only is not None:
+        return [_titles("image", "score"), *rows]
 
     by_factor = all(names.factor_named(row[1].text) for row in rows)
-    if by_factor and widths != {2}:
+    if by_factor and not pairs:
         return [_titles("image", "factor", "score"), *rows]
 
-    of_only_factor = names.only is not None and widths == {2}
-    return [_titles("image", "score"), *rows] if of_only_factor else []
+    return []
 
 
 def _row_of(node: Node) -> Row:

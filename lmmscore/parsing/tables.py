@@ -348,13 +348,17 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
 
 def _heads_scores(head: Row, names: Names) -> bool:
     """Tell whether columns hold a factor and its score: `Factor, Score`, `Image, Factor, Score`."""
-    titles = [cell.text for cell in head]
-    of_only_image = names.n == 1 and len(head) > 1 and _FACTOR_COLUMN.fullmatch(titles[0])
-    if of_only_image and _EXACTLY_SCORES.fullmatch(titles[1]):
+    if len(head) < 2:
+        return False
+
+    first, second = head[0].text, head[1].text
+    if names.n == 1 and _FACTOR_COLUMN.fullmatch(first) and _EXACTLY_SCORES.fullmatch(second):
         return True
 
-    by_factor = len(head) > 2 and _FACTOR_COLUMN.fullmatch(titles[1]) is not None
-    return by_factor and _is_of_one_factor([head[0], *head[2:]])
+    if len(head) < 3 or not _FACTOR_COLUMN.fullmatch(second):
+        return False
+
+    return _is_of_one_factor([head[0], *head[2:]])
 
 
 def _heads_images(head: Row, below: str, names: Names) -> bool:
@@ -510,13 +514,16 @@ def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
     head = table.rows[0][:_WIDEST]
     title = head[0].text.casefold()
     starts = [at for at, cell in enumerate(head) if cell.text.casefold() == title]
-    if not title or len(starts) < 2:
+    ends = [*starts[1:], len(head)]
+    widths = [end - start for start, end in zip(starts, ends, strict=True)]
+    if not title or len(starts) < 2 or min(widths) < 2:
+        # A title alone is no block: "# | # | S_acc" is one table.
         return [table]
 
     # A row of another length has a bar too many or too few: nobody knows in which block.
     rows = [row for row in table.rows if len(row) == len(head)]
     blocks = []
-    for start, end in zip(starts, [*starts[1:], len(head)], strict=True):
+    for start, end in zip(starts, ends, strict=True):
         if not head[end - 1].text:
             # The gap between two blocks.
             end -= 1
@@ -686,8 +693,8 @@ class _TableReader:
             # A bar too many or too few: which column a number stands in is anybody's guess.
             # The last row may have been cut off.
             short = len(row) < len(self.head) and row is not body[-1]
-            # Image 0 is the first one only where no other is.
-            zero = named == {0} and {1} in (images or ())
+            # Image 0 is the only one where no other is.
+            zero = self.n == 1 and named == {0} and {1} in (images or ())
             if not short and not zero and len(row) <= len(self.head):
                 found += self._row_entries(row, named, columns)
 

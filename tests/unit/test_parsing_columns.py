@@ -310,3 +310,14 @@ def test_image_0_is_not_the_only_image_where_a_row_of_image_1_cannot_be_read():
         "Image 0  6      5      4      3\n"
     )
     assert not read_text(text, FOUR, 1).scores
+
+
+def test_a_title_that_comes_twice_in_a_row_parts_no_tables():
+    """Under "# | #" the rows keep their labels, and an average stays one."""
+    text = table(
+        f"# | # | {FACTORS}",
+        "Image 1 | good | 6 | 7 | 8 | 9",
+        "Image 2 | good | 5 | 4 | 3 | 2",
+        "Average | 1 | 5 | 5 | 5 | 5",
+    )
+    assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 8, 9], [5, 4, 3, 2]]

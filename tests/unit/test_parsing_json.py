@@ -543,3 +543,18 @@ def test_a_list_behind_a_factor_under_one_image_is_not_one_number_for_each():
 def test_a_models_scores_may_be_the_judges_own():
     """Of two sets neither is somebody else's for sure."""
     assert scores(f'{{"scores": {{{FIRST}}}, "model_scores": {{{SECOND}}}}}', 1) == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("key", "read"),
+    [("scores_others_gave", False), ("a_persons_view", False), ("as_an_expert", True)],
+)
+def test_scores_of_other_people_alone_are_no_verdict(key, read):
+    """A judge may call itself an expert, but not somebody else."""
+    assert scores(f'{{"{key}": {{{FIRST}}}}}', 1) == [[6, 7, 5, 6] if read else NOTHING]
+
+
+def test_other_images_are_not_other_people():
+    """What is said of the other images counts."""
+    text = f'{{"Image 1": {{{FIRST}}}, "other_images": {{"Image 2": {{{SECOND}}}}}}}'
+    assert scores(text, 2) == [[6, 7, 5, 6], [8, 9, 9, 8]]
