@@ -131,7 +131,8 @@ def voids(
         images.add(note.image)
 
     before = 0
-    by_order = any(each.by_order for each in said)
+    unnamed = page.n > 1 and not any(line.images for line in page.lines)
+    by_order = unnamed or any(each.by_order for each in said)
 
     for sentence in _sentences(page, entries, said):
         whole = by_order and _is_of_another_order(sentence)

@@ -644,6 +644,7 @@ _BACKWARD = re.compile(
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
 _CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
+_NUMBERED_NAME = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[.)][ ]*\Z", re.MULTILINE)
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
 _TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
@@ -963,8 +964,14 @@ def _forward(
             continue
 
         sign = (joint["sign"] or "") + (joint["words"] or "")
-        if not _STRONG.search(sign) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
+        counted = number.value <= len(names) and _NUMBERED_NAME.search(
+            text, max(0, names[0].start - 8), names[0].start
+        )
+        weak = not _STRONG.search(sign)
+        if (weak or counted) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
+            # "4. Realism ::  2. Preservation :: 5": the number of the next name.
             continue
+
         claims[number.start] = _Claim(index, number, _STRONG.search(sign) is not None)
 
     return claims
