@@ -700,7 +700,8 @@ def pairs(
     if len(names) > _MOST:
         return []
 
-    inside = sorted([*taken, *((name.start, name.end) for name in names)])
+    scales = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
+    inside = sorted([*taken, *scales, *((name.start, name.end) for name in names)])
     every = list(numbers_in(text, start, end))
     numbers = _outside(every, inside)
     forward = _forward(text, start, end, names, {number.start: number for number in numbers})
@@ -830,6 +831,8 @@ def _runs(
             first = index
 
 
+# "S_acc (1-10)": the ends of the scale are nobody's scores.
+_SCALE_IN_BRACKETS = re.compile(r"[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{1,3}[ ]?[)\]]")
 _OPENED = re.compile(r"[(\[][ ]?\Z")
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")

@@ -967,9 +967,17 @@ def _value_at(row: Row, column: int) -> float | None:
     return value / 100 if found["percent"] else value
 
 
+_OF_ANOTHER_UNIT = re.compile(
+    r"[(\[](?:s|ms|sec|min|h|px|kb|mb|mm|cm|n)[)\]]|\b(?:time|duration|latency|count|size|words)\b",
+    re.IGNORECASE,
+)
+
+
 def _may_head_scores(heading: str) -> bool:
     """Tell whether a column of that name may hold this judge's scores: not "Last year"."""
     bare = _IN_BRACKETS.sub("", heading)
+    if _OF_ANOTHER_UNIT.search(heading):
+        return False
     return not is_no_verdict(heading) and (not bare.strip() or is_plain(bare))
 
 
