@@ -635,7 +635,7 @@ def _is_of_another_order(sentence: _Sentence) -> bool:
     return _REORDERED.search(sentence.text) is not None
 
 
-_LISTED = re.compile(r"(?<![A-Za-z0-9])(?:[0-9]{1,2}|[A-H])(?![A-Za-z0-9])")
+_LISTED = re.compile(r"(?<![0-9])[0-9]{1,2}(?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-H](?![A-Za-z0-9])")
 _ORDER = re.compile(
     r"\b(?:order|sequence|reihenfolge|orden|ordre|ordine)\b|顺序|順序|順番|순서", re.IGNORECASE
 )
