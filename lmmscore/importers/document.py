@@ -439,7 +439,7 @@ class _Item:
     def __init__(
         self, transcript: Transcript, answers: Mapping[str, str], questions: dict[str, str]
     ) -> None:
-        self.n = len(transcript.edit_turns)
+        self.n = len(transcript.edits)
         source = transcript.source_turn
         where = transcript.turns[source].prompt if source is not None else ""
         self.task = answers.get("task") or _stated(_TASK, where)
@@ -526,7 +526,7 @@ def _with_ordinal(text: str, place: int) -> str:
 
 def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
     """Return which turns' replies hold the scores, and the judge's own sums."""
-    n = max(1, len(transcript.edit_turns))
+    n = max(1, len(transcript.edits))
     after = transcript.edit_turns[-1] if transcript.edit_turns else -1
     later = range(after + 1, len(transcript.turns))
     factors = factors_in(transcript)
