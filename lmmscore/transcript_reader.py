@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -183,20 +184,20 @@ def _scored(
     if ways[0].edits == ways[1].edits:
         del ways[1]
 
-    found = [(way, *_scoring(way, factors)) for way in ways if way.edits]
-    if not found:
+    if not ways[-1].edits:
         raise FileProblem(
             f"{loaded.path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the "
             "source image)"
         )
 
-    for way in ways:
-        if way.next_item is not None:
-            raise FileProblem(
-                f"{loaded.path}: turn {way.next_item + 1} shows the source image of another item; "
-                "cut the file there, into one transcript per item"
-            )
+    another = ways[-1].next_item
+    if another is not None:
+        raise FileProblem(
+            f"{loaded.path}: turn {another + 1} shows the source image of another item; "
+            "cut the file there, into one transcript per item"
+        )
 
+    found = [(way, *_scoring(way, factors)) for way in ways if way.edits]
     complete = [each for each in found if each[2].complete]
     if len(complete) == 1 or len(found) == 1:
         return (complete or found)[0]
@@ -229,25 +230,42 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor]) -> tuple[int | N
     where, reading = complete[-1] if complete else fullest
     later = [found for number, found in readings if number > where]
     reading = _uncontested(reading, later)
-    single = None if complete else _one_by_one(transcript, factors, reading)
-    return (where, reading) if single is None else (None, single)
+    if complete:
+        return where, reading
+
+    single = _one_by_one(transcript, factors, reading)
+    if single is not None:
+        return None, single
+
+    return where, _with_earlier(transcript, factors, reading)
 
 
 def _read_reply(transcript: Transcript, reply: str, factors: Sequence[Factor]) -> Reading:
-    """Return what a reply says of the edits.
+    """Return what a reply says of the edits, by their numbers or under their methods' names."""
+    reading = read_text(reply, factors, len(transcript.edits))
+    if reading.complete:
+        return reading
 
-    Where the source came first of several pictures in one turn, judges may call it image 1.
+    counted = _counting_the_source(transcript, reply, factors)
+    return counted or _by_name(transcript, reply, factors) or reading
+
+
+def _counting_the_source(
+    transcript: Transcript, reply: str, factors: Sequence[Factor]
+) -> Reading | None:
+    """Return the scores of images 2, 3 … as those of the first edit, the second …
+
+    None where the source cannot be image 1: it came in a turn of its own, without a number.
     """
     n = len(transcript.edits)
-    reading = read_text(reply, factors, n)
     together = transcript.edits[0].turn == transcript.source_turn
-    if reading.complete or not together:
-        return reading
+    if not together and transcript.announced != tuple(range(2, n + 2)):
+        return None
 
     counted = read_text(reply, factors, n + 1)
     wanted = {(place, factor.key) for place in range(2, n + 2) for factor in factors}
     if set(counted.scores) != wanted or any(fault.position != 1 for fault in counted.faults):
-        return reading
+        return None
 
     return replace(
         counted,
@@ -255,6 +273,55 @@ def _read_reply(transcript: Transcript, reply: str, factors: Sequence[Factor]) -
         spans={(place - 1, key): span for (place, key), span in counted.spans.items()},
         faults=(),
     )
+
+
+def _by_name(transcript: Transcript, reply: str, factors: Sequence[Factor]) -> Reading | None:
+    """Return what a reply says that calls every edit by its method or its file; else None."""
+    places: dict[str, int] = {}
+    for place, (edit, method) in enumerate(
+        zip(transcript.edits, transcript.methods, strict=True), 1
+    ):
+        if edit.image is None or method is None or len(method) < 2 or method.isdecimal():
+            return None
+
+        for name in (edit.image.name, edit.image.stem, method):
+            places[name.casefold()] = place
+
+    # Longest first: a file's name holds the method's.
+    names = sorted(places, key=len, reverse=True)
+    called = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", re.IGNORECASE)
+    found = {places[name.casefold()] for name in called.findall(reply)}
+    if len(found) < len(transcript.edits) or re.search(r"\bimage\W{0,3}\d", reply, re.IGNORECASE):
+        return None
+
+    numbered = called.sub(lambda match: f"Image {places[match[0].casefold()]}", reply)
+    reading = read_text(numbered, factors, len(transcript.edits))
+    # Places in the text with numbers for names are not places in the reply.
+    return replace(reading, spans={}) if reading.complete else None
+
+
+def _with_earlier(transcript: Transcript, factors: Sequence[Factor], last: Reading) -> Reading:
+    """Return the last scores, and those of edits that were scored before others were shown.
+
+    Raises FileProblem where the last ones are of the first images again: those of another item.
+    """
+    for number in range(transcript.edit_turns[-1] - 1, -1, -1):
+        known = sum(edit.turn <= number for edit in transcript.edits)
+        earlier = read_text(transcript.turns[number].reply, factors, known) if known > 1 else None
+        if earlier is None or not earlier.complete:
+            continue
+
+        if any(position <= known for position, _ in last.scores):
+            raise FileProblem(
+                f"{transcript.path}: turn {number + 1} scores {known} edits; others come later, "
+                "and their scores begin with image 1 again. Cut the file there, into one "
+                "transcript per item"
+            )
+
+        faults = [fault for fault in last.faults if (fault.position or known + 1) > known]
+        return Reading({**earlier.scores, **last.scores}, faults=tuple(faults))
+
+    return last
 
 
 def _one_by_one(transcript: Transcript, factors: Sequence[Factor], last: Reading) -> Reading | None:

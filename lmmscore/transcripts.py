@@ -360,8 +360,9 @@ def _messages(values: Sequence[Any]) -> Speech:
     for each in values:
         if isinstance(each, dict):
             said += _message(each) or _exchange(each, texts_only=True)
-        elif isinstance(each, list) and len(each) == 2 and all(isinstance(x, str) for x in each):
-            said += [("user", each[0]), ("judge", each[1])]
+        elif isinstance(each, list) and [type(part) for part in each] == [str, str]:
+            asked, answer = each
+            said += [("user", asked), ("judge", answer)]
 
     return said
 
@@ -410,16 +411,19 @@ def _answer(value: dict[str, Any]) -> Speech:
         if isinstance(answer, dict):
             return _message(answer) or _answer(answer)
         if isinstance(answer, list):
-            said = [each for part in answer if isinstance(part, dict) for each in _choice(part)]
-            return said if len(said) == 1 else []
+            return _only_choice(answer)
 
     return []
 
 
-def _choice(part: dict[str, Any]) -> Speech:
-    """Return a message of the judge as an API gives it, by itself or as one of its choices."""
-    inner = part.get("message") or part.get("content")
-    return _message(inner) if isinstance(inner, dict) else _message(part)
+def _only_choice(parts: Sequence[Any]) -> Speech:
+    """Return the judge's message among the parts of a response: by itself, or as the one choice."""
+    said: Speech = []
+    for part in filter(lambda each: isinstance(each, dict), parts):
+        inner = part.get("message") or part.get("content")
+        said += _message(inner if isinstance(inner, dict) else part)
+
+    return said if len(said) == 1 else []
 
 
 def _message(message: dict[str, Any]) -> Speech:
@@ -448,23 +452,27 @@ def _content(message: dict[str, Any]) -> str:
 
     # Claude's exports name what was uploaded apart from the text. ChatGPT's have a pointer in the
     # text, and beside it the name of the file.
-    about = message.get("metadata")
-    beside = about.get("attachments") if isinstance(about, dict) else None
     images = []
-    for file in message.get("files") or message.get("attachments") or beside or []:
-        name = _file_name(file) if isinstance(file, dict) else ""
+    for file in _uploads(message):
+        name = str(file.get("file_name") or file.get("name") or "")
         if not _IMAGE_FILE.search(name):
             continue
 
-        image = _as_image(name)
-        pointer = str(file.get("id") or "")
-        pointed = rf"!\[\]\(<?[^)\n]*{re.escape(pointer)}[^)\n]*\)"
-        if pointer and re.search(pointed, words):
-            words = re.sub(pointed, lambda _, image=image: image, words)  # type: ignore[misc]
-        else:
-            images.append(image)
+        pointer = re.escape(str(file.get("id") or "no pointer"))
+        template = _as_image(name).replace("\\", r"\\")
+        words, found = re.subn(rf"!\[\]\(<?[^)\n]*{pointer}[^)\n]*\)", template, words)
+        if not found:
+            images.append(_as_image(name))
 
     return "\n".join([*images, words]).strip()
+
+
+def _uploads(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a message says of each file that came with it."""
+    about = message.get("metadata")
+    beside = about.get("attachments") if isinstance(about, dict) else None
+    files = message.get("files") or message.get("attachments") or beside or []
+    return [file for file in files if isinstance(file, dict)]
 
 
 _IMAGE_FILE = re.compile(r"\.(?:png|jpe?g|jfif|webp|gif|bmp|tiff?|avif|hei[cf])$", re.IGNORECASE)
@@ -472,10 +480,6 @@ _IMAGE_FILE = re.compile(r"\.(?:png|jpe?g|jfif|webp|gif|bmp|tiff?|avif|hei[cf])$
 
 def _as_image(address: str) -> str:
     return f"![](<{address}>)"
-
-
-def _file_name(file: dict[str, Any]) -> str:
-    return str(file.get("file_name") or file.get("name") or "")
 
 
 _IMAGE_KEYS = (
@@ -607,13 +611,15 @@ class _SavedPage(HTMLParser):
         """The messages that are open, each by its tag and how many of these are open in it."""
 
     def _role_of(self, tag: str, given: dict[str, str | None]) -> Role | None:
-        if self._by_class:
-            # Claude's page says it by an attribute for tests, and only of the user.
-            named = f"{given.get('class') or ''} {given.get('data-testid') or ''}"
-            return _ROLE_TAGS.get(tag) or _role_of_classes(named)
+        if not self._by_class:
+            named = next(filter(None, map(given.get, _ROLE_ATTRIBUTES)), None)
+            return _role(named or "")
 
-        named = next(filter(None, map(given.get, _ROLE_ATTRIBUTES)), "")
-        return _role(named or "")
+        if tag in _ROLE_TAGS:
+            return _ROLE_TAGS[tag]
+
+        # Claude's page says it by an attribute for tests, and only of the user.
+        return _role_of_classes(f"{given.get('class')} {given.get('data-testid')}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin another part, a line, or an image."""
@@ -802,14 +808,12 @@ def _in_style(headings: Sequence[_Heading], style: Style, user: str) -> list[_He
     People change the model in the middle of a chat.
     """
     alike = [each for each in headings if each.style == style]
-    speakers = [each for each in alike if each.name == user or _FAMILY.fullmatch(each.name)]
-    models = speakers[1::2]
-    in_turn = [each.name == user for each in speakers] == [True, False] * len(models)
-    if not in_turn or not models:
+    models = list(dict.fromkeys(each.name for each in alike if _FAMILY.fullmatch(each.name)))
+    if len(models) < 2:
         return alike
 
-    name, starts = models[0].name, {each.start for each in models}
-    return [replace(each, name=name) if each.start in starts else each for each in alike]
+    under_one = [replace(each, name=models[0]) if each.name in models else each for each in alike]
+    return under_one if _take_turns(under_one, user, models[0]) else alike
 
 
 def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Heading]:
@@ -901,28 +905,29 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     if bool(match["bracket"]) != bool(match["bracket_end"]):
         return None
 
-    colon = bool(match["colon"] or match["after"])
-    alone = not match["rest"].strip()
-    stamps = [match["stamp"], match["late_stamp"], match["last_stamp"]]
-    mark = match["mark"].strip() or match["bracket"] or (match["rule"] or "").strip()[:2]
+    # A bar also stands between the cells of a table.
     if match["colon"] == "|" and not match["stamp"]:
-        # A row of a table.
         return None
-    if match["colon"] in {">", "|"}:
-        mark += match["colon"]
 
-    if not colon:
+    alone = not match["rest"].strip()
+    stamped = any(match.group("stamp", "late_stamp", "last_stamp"))
+    mark = _mark_of(match)
+    if not match["colon"] and not match["after"]:
         # Something else must make it a heading then, and nothing may follow it.
-        mark = mark or _mark_without_colon(match, name, stamped=any(stamps))
+        mark = mark or _mark_without_colon(match, name, stamped=stamped)
         if not mark or not alone:
             return None
 
     item = (match["item"] or "").strip()
-    if any(stamps):
-        mark = f"{mark} stamped"
+    style = ("1." if item[:1].isdigit() else item, f"{mark} stamped" if stamped else mark)
+    return _Heading(name, style, stamped, alone, match.start(), match.start("rest"))
 
-    style = ("1." if item[:1].isdigit() else item, mark)
-    return _Heading(name, style, any(stamps), alone, match.start(), match.start("rest"))
+
+def _mark_of(match: re.Match[str]) -> str:
+    """Return how a heading is marked: `##`, `**`, `[`, `==`; and by `>` or `|` for a colon."""
+    rule = (match["rule"] or "").strip()[:2]
+    instead_of_colon = match["colon"] if match["colon"] in {">", "|"} else ""
+    return (match["mark"].strip() or match["bracket"] or rule) + instead_of_colon
 
 
 def _mark_without_colon(match: re.Match[str], name: str, *, stamped: bool) -> str:
@@ -1006,12 +1011,9 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
 
 def _answers_too(headings: Sequence[_Heading], names: Sequence[str], judge: str) -> bool:
     """Tell whether a second model answers each time: whose scores would count is unknown."""
-    turns = [each.name for each in headings]
-    for name in names:
-        if name != judge and _FAMILY.fullmatch(name) and turns.count(name) == turns.count(judge):
-            return turns.count(judge) > 1
-
-    return False
+    times = Counter(each.name for each in headings)
+    models = [name for name in names if name != judge and _FAMILY.fullmatch(name)]
+    return times[judge] > 1 and times[judge] in {times[name] for name in models}
 
 
 def _known_judge(names: Sequence[str], times: Counter[str], least: float) -> str:
@@ -1086,6 +1088,7 @@ _SHOWS_AN_EDIT = re.compile(
     r"[\w\s]{0,24}\b(?:one|image|edit|picture|result)\b\W*$",
     re.IGNORECASE,
 )
+_ANNOUNCED = re.compile(r"\b(?:image|edit|picture|result)\s*#?(\d{1,2})\b", re.IGNORECASE)
 _PLACE_OF_SOURCE = re.compile(
     rf"\b(?P<place>{'|'.join(_ORDINALS)}|last)\s+(?:one\s+|image\s+|picture\s+|photo\s+)?"
     rf"(?:is|shows)\s+(?:\w+\s+){{0,2}}{_SOURCE}\b",
@@ -1127,6 +1130,22 @@ class TranscriptTurn:
     def says_it_shows_an_edit(self) -> bool:
         """Whether its words alone announce an edit; the image itself may be lost."""
         return _SHOWS_AN_EDIT.match(self.prompt) is not None
+
+    def says_again(self, *, of_source: bool) -> bool:
+        """Whether a picture in it was shown before: it says so, or shows another beside it."""
+        if of_source and _SOURCE_WORDS.search(self.prompt):
+            return True
+
+        return len(self.images) > 1 or _AGAIN.search(self.prompt) is not None
+
+    def may_show_a_reference(self, image: PurePosixPath) -> bool:
+        """Whether an image in it may be no edit, by its name or by all that is said of it."""
+        if _NO_EDIT_NAME.search(image.stem):
+            return True
+        if len(self.images) > 1 or _EDIT_WORDS.search(self.prompt):
+            return False
+
+        return _NO_EDIT.search(self.prompt) is not None
 
     @property
     def source_image(self) -> PurePosixPath:
@@ -1177,6 +1196,27 @@ class Transcript:
 
     @cached_property
     def edits(self) -> tuple[ShownEdit, ...]:
+        """The edits by their numbers: as the turns announce them, else in the order shown."""
+        numbers = self.announced
+        if not numbers or sorted(numbers) != list(range(1, len(numbers) + 1)):
+            return self._shown
+
+        in_order = sorted(zip(numbers, self._shown, strict=True), key=lambda pair: pair[0])
+        return tuple(edit for _, edit in in_order)
+
+    @cached_property
+    def announced(self) -> tuple[int, ...]:
+        """The numbers under which edits are announced, `This is image 3`, as they are shown; empty
+        where one of them has none, or several."""
+        numbers: list[int] = []
+        for edit in self._shown:
+            said = {int(number) for number in _ANNOUNCED.findall(self.turns[edit.turn].prompt)}
+            numbers += said if len(said) == 1 else []
+
+        return tuple(numbers) if len(numbers) == len(self._shown) else ()
+
+    @cached_property
+    def _shown(self) -> tuple[ShownEdit, ...]:
         """The edits in the order they are shown, several of them in one turn perhaps."""
         found: list[ShownEdit] = []
         for number in range(self.source_turn or 0, len(self.turns)):
@@ -1201,25 +1241,17 @@ class Transcript:
     ) -> bool:
         """Tell whether a picture after the source is the source again, an earlier edit again, or
         a reference."""
-        if image.name != UNNAMED_IMAGE and (image == self.source or image in earlier):
-            beside_others = len(turn.images) > 1
-            of_source = image == self.source and bool(_SOURCE_WORDS.search(turn.prompt))
-            surely = beside_others or of_source or bool(_AGAIN.search(turn.prompt))
-            # People paste pictures that are all called image.png.
-            return surely or not self.every_picture
+        named = image.name != UNNAMED_IMAGE
+        if named and (image == self.source or image in earlier):
+            # Pictures that were pasted are all called image.png, so a name alone is no proof.
+            return not self.every_picture or turn.says_again(of_source=image == self.source)
 
-        if self.every_picture:
-            return False
-        if _NO_EDIT_NAME.search(image.stem):
-            return True
-
-        says_so = _NO_EDIT.search(turn.prompt) and not _EDIT_WORDS.search(turn.prompt)
-        return len(turn.images) == 1 and bool(says_so)
+        return not self.every_picture and turn.may_show_a_reference(image)
 
     @cached_property
     def edit_turns(self) -> tuple[int, ...]:
         """Which turns show an edit, in order."""
-        return tuple(dict.fromkeys(edit.turn for edit in self.edits))
+        return tuple(sorted({edit.turn for edit in self.edits}))
 
     @cached_property
     def methods(self) -> tuple[str | None, ...]:

@@ -296,6 +296,59 @@ def test_a_second_item_in_a_chat_is_refused(tmp_path: Path) -> None:
         read_transcript(path)
 
 
+def test_a_second_set_of_edits_is_refused(tmp_path: Path) -> None:
+    """Nothing is said of a source, but the numbers begin again."""
+    second = [(shown(f"7_{method}.png") + "The next set.", "Fine.") for method in "abc"]
+    again = ("Score these in the same way.", bulleted([(2, 2, 2, 2)] * 3))
+    path = chat(tmp_path / "t.md", SOURCE, *EDITS, SCORED, *second, again)
+    with pytest.raises(FileProblem, match="turn 5 scores 3 edits; others come later"):
+        read_transcript(path)
+
+
+def test_edits_may_be_scored_in_stages(tmp_path: Path) -> None:
+    """Two edits first, then the third: all keep their scores; a new verdict on all replaces them."""
+    two = (f"Score these two. {SCORE}", bulleted(THREE[:2]))
+    said = bulleted(THREE)
+    third = ("Now the third.", said[said.index("Image 3") :])
+    stages = [SOURCE, *EDITS[:2], two, EDITS[2]]
+    assert overalls(chat(tmp_path / "t.md", *stages, third)) == OVERALLS
+    all_again = ("Now all three.", bulleted([(5, 5, 5, 5)] * 3))
+    assert set(overalls(chat(tmp_path / "t.md", *stages, all_again)).values()) == {5.0}
+
+
+def test_edits_go_by_the_numbers_they_were_announced_with(tmp_path: Path) -> None:
+    """`This is image 3` may come first; its scores are those of image 3."""
+    turns = [
+        (shown(f"6_{method}.png") + f"This is image {number}.", "Fine.")
+        for method, number in (("c", 3), ("a", 1), ("b", 2))
+    ]
+    assert overalls(chat(tmp_path / "t.md", SOURCE, *turns, SCORED)) == OVERALLS
+
+
+@pytest.mark.parametrize(
+    "form", ["6_{0}: {1}", "**{0}**\n{1}\n", '"{0}": {{{1}}},', "- 6_{0}.png: {1}"]
+)
+def test_scores_may_stand_under_the_names_of_methods_or_files(tmp_path: Path, form: str) -> None:
+    """In any order; they are not counted off as images 1, 2 and 3."""
+    lines = []
+    for method, scores in (("gamma", THREE[2]), ("alpha", THREE[0]), ("beta", THREE[1])):
+        symbols = ("S_acc", "S_pre", "S_qua", "S_real")
+        pairs = zip(symbols, scores, strict=True)
+        parts = [f'"{key}": {at}' if "{{" in form else f"{key}: {at}" for key, at in pairs]
+        lines.append(form.format(method, ", ".join(parts)))
+
+    reply = "\n".join(lines)
+    if "{{" in form:
+        reply = "{" + reply.rstrip(",") + "}"
+
+    edits = [
+        (shown(f"6_{method}.png") + "Look at this.", "Fine.")
+        for method in ("alpha", "beta", "gamma")
+    ]
+    found = overalls(chat(tmp_path / "t.md", SOURCE, *edits, (SCORE, reply)))
+    assert found == {"alpha": 7.4, "beta": 3.6, "gamma": 8.6}
+
+
 def test_a_picture_sent_by_itself_belongs_to_its_words(tmp_path: Path) -> None:
     """Messengers send a picture and its words as two messages, in either order."""
     for order in (1, -1):

@@ -731,10 +731,14 @@ def _vibe_dataset(tree: FolderTree, choices: Choices) -> Path | None:
 def _dataset_entries(path: Path) -> dict[str, _DatasetEntry]:
     """Return the entries of a JSON file that name pictures, by id; none for any other file."""
     data = json_if_valid(path)
+    if not isinstance(data, list):
+        return {}
+
     entries = {}
-    for row in data if isinstance(data, list) else []:
-        if isinstance(row, dict) and "id" in row and isinstance(row.get("file_paths"), dict):
-            entries[str(row["id"])] = _DatasetEntry(path.parent, row["file_paths"])
+    for row in data:
+        paths = row.get("file_paths") if isinstance(row, dict) else None
+        if isinstance(paths, dict) and "id" in row:
+            entries[str(row["id"])] = _DatasetEntry(path.parent, paths)
 
     return entries
 
