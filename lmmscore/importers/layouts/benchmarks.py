@@ -309,9 +309,10 @@ def _imgedit_methods(tree: FolderTree, entries: _Entries, originals: Path | None
         if _holds_originals(tree, folder, originals):
             continue
 
+        # Several folders may belong to one method: A/images and A/outputs.
         keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
         if keyed:
-            methods[_method_name(tree, folder)] = keyed
+            methods.setdefault(_method_name(tree, folder), {}).update(keyed)
 
     return in_natural_order(methods)
 
