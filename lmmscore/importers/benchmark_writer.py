@@ -76,8 +76,8 @@ def _notes_on_namesakes(tree: FolderTree, found: Found) -> list[str]:
     edits: set[tuple[str, ...]] = set()
     for item in found.items:
         used |= {*item.images.values(), *item.edits.values()}
-        for method, path in item.edits.items():
-            edits.add(_below(method, path.parts))
+        for method, edit in item.edits.items():
+            edits.add(_below(method, edit.parts))
 
     ignored: dict[str, list[str]] = {}
     for path in tree.images:
