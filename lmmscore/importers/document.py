@@ -393,6 +393,7 @@ def turns_of(
     transcript: Transcript, answers: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the dialog's turns, and a question for everything the transcript leaves open."""
+    _refuse_edits_at_once(transcript)
     questions: dict[str, str] = {}
     item = _Item(transcript, answers, questions)
     scoring, overall = _reading_turns(transcript)
@@ -422,6 +423,18 @@ def turns_of(
         questions["read"] = "which turn asks for the scores? Answer with its number, from 1 on"
 
     return turns, questions
+
+
+def _refuse_edits_at_once(transcript: Transcript) -> None:
+    """Refuse a chat that shows several edits in one turn, which no turn of a dialog can."""
+    for number in transcript.edit_turns:
+        edits = sum(edit.turn == number for edit in transcript.edits)
+        if edits > 1 or number == transcript.source_turn:
+            raise DialogError(
+                f"{transcript.path}: turn {number + 1} shows an edit together with other pictures; "
+                "a dialog shows each edit in a turn of its own (each: edit). Write the dialog by "
+                "hand: docs/dialogs.md"
+            )
 
 
 def _answered_turn(answer: str, transcript: Transcript) -> int:
