@@ -1162,7 +1162,7 @@ class TranscriptTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEdit:
+class TranscriptEdit:
     """An edit as a conversation shows it."""
 
     turn: int
@@ -1195,7 +1195,7 @@ class Transcript:
         return None if self.source_turn is None else self.turns[self.source_turn].source_image
 
     @cached_property
-    def edits(self) -> tuple[ShownEdit, ...]:
+    def edits(self) -> tuple[TranscriptEdit, ...]:
         """The edits by their numbers: as the turns announce them, else in the order shown."""
         numbers = self.announced
         if not numbers or sorted(numbers) != list(range(1, len(numbers) + 1)):
@@ -1216,20 +1216,20 @@ class Transcript:
         return tuple(numbers) if len(numbers) == len(self._shown) else ()
 
     @cached_property
-    def _shown(self) -> tuple[ShownEdit, ...]:
+    def _shown(self) -> tuple[TranscriptEdit, ...]:
         """The edits in the order they are shown, several of them in one turn perhaps."""
-        found: list[ShownEdit] = []
+        found: list[TranscriptEdit] = []
         for number in range(self.source_turn or 0, len(self.turns)):
             turn = self.turns[number]
             images = list(turn.images)
             if number == self.source_turn:
                 images.remove(turn.source_image)
             elif not images and turn.says_it_shows_an_edit:
-                found.append(ShownEdit(number, None))
+                found.append(TranscriptEdit(number, None))
 
             earlier = {edit.image for edit in found}
             edits = [image for image in images if not self._is_no_edit(turn, image, earlier)]
-            found += [ShownEdit(number, image) for image in edits]
+            found += [TranscriptEdit(number, image) for image in edits]
 
         # What stands beside the source is an edit only where nothing later is: it may be a
         # reference, and to count it would give every edit the scores of the one before.
