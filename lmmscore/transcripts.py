@@ -44,25 +44,15 @@ def spoken_in(text: str) -> Speech:
     start = _unquoted(text.lstrip("\ufeff \t\r\n"))
     fenced = re.fullmatch(r"```\w*\n(?P<inside>(?:(?!```)[\s\S])*)```\s*", start)
     start = _page_in_archive(start) or (fenced["inside"] if fenced else start)
-    if re.match(
-        r"<!doctype html|<(?:html|head|body|div|section|article|main)\b", start, re.IGNORECASE
-    ):
-        return _from_page(start)
+    if re.match(r"<!doctype html|<(?:html|head|body)\b", start, re.IGNORECASE):
+        return _from_page(start) or _from_headings(_text_of(start))
 
-    for form in (
-        _from_json,
-        _from_yaml,
-        _from_table,
-        _from_tokens,
-        _from_inst,
-        _from_vicuna,
-        _from_alpaca,
-    ):
-        said = form(start)
-        if said:
-            return said
-
-    return _from_tags(start) or _from_headings(start)
+    # The surest first: what looks like a heading may stand in any of the others.
+    forms = (
+        *(_from_json, _from_yaml, _from_table, _from_part_of_page),
+        *(_from_tokens, _from_inst, _from_vicuna, _from_alpaca, _from_tags, _from_headings),
+    )
+    return next(filter(None, (form(start) for form in forms)), [])
 
 
 def _unquoted(text: str) -> str:
@@ -197,7 +187,11 @@ def _from_alpaca(text: str) -> Speech:
     """Return what stands under `### Instruction:` and `### Response:`, strictly in turns."""
     first, *parts = re.split(r"^### (Instruction|Response):[ \t]*", text, flags=re.MULTILINE)
     names = parts[::2]
-    if not parts or names != ["Instruction", "Response"] * (len(names) // 2) or "\n#" in first:
+    if not parts or names != ["Instruction", "Response"] * (len(names) // 2):
+        return []
+
+    # Where somebody speaks before it, these are headings in a prompt and in a reply.
+    if _users_among(_headings(first)):
         return []
 
     roles: dict[str, Role] = {"Instruction": "user", "Response": "judge"}
@@ -674,18 +668,28 @@ LARGEST_ICON_PX = 48
 
 
 def _from_page(text: str) -> Speech:
-    """Return what a page says is whose, by its attributes, its classes, or its headings."""
-    words = ""
+    """Return what a page says is whose, by its attributes or its classes."""
     for by_class in (False, True):
         page = _SavedPage(by_class=by_class)
         page.feed(text)
         parts = [(role, "".join(pieces).strip()) for role, pieces in page.said]
-        words = "\n".join(said for _, said in parts)
         marked: Speech = [(role, said) for role, said in parts if role is not None and said]
         if _both_speak(marked):
             return marked
 
-    return _from_headings(words)
+    return []
+
+
+def _from_part_of_page(text: str) -> Speech:
+    """Return what a part of a page says is whose. Markdown may begin with a tag too."""
+    return _from_page(text) if re.match(r"<(?:div|section|article|main)\b", text) else []
+
+
+def _text_of(page: str) -> str:
+    """Return the text of a page on which nothing says whose each part is."""
+    plain = _SavedPage(by_class=True)
+    plain.feed(page)
+    return "\n".join("".join(pieces).strip() for _, pieces in plain.said)
 
 
 def _page_in_archive(text: str) -> str:

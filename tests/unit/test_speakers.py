@@ -297,6 +297,13 @@ def test_a_document_that_was_uploaded_is_no_picture():
     assert spoken_in(json.dumps({"chat_messages": [message, answer]}))[0] == ("user", ASKED)
 
 
+def test_markdown_may_begin_with_a_tag():
+    """A logo above the chat does not make it a page."""
+    logo = "<div align='center'><img src='logo.png'></div>\n\n"
+    exchange = f"## Prompt:\n{ASKED}\n## ChatGPT:\n{ANSWERED}\n"
+    assert spoken_in(logo + exchange * 2) == [("user", ASKED), ("judge", ANSWERED)] * 2
+
+
 def test_a_page_shows_no_avatars():
     """A small picture, or one called an avatar, is the page's own."""
     text = (
@@ -333,6 +340,14 @@ def test_a_heading_inside_a_reply_does_not_cut_it(inner):
     said = spoken_in(text)
     assert [role for role, _ in said] == ["user", "judge", "user", "judge"]
     assert said[1][1] == f"First.\n{inner}\nSecond."
+
+
+@pytest.mark.parametrize("names", [("User:", "Assistant:"), ("## User", "## Assistant")])
+def test_headings_of_an_instruction_and_a_response_do_not_cut_a_chat(names):
+    """`### Instruction:` in a prompt and `### Response:` in a reply are their words."""
+    user, judge = names
+    asked, said = f"{ASKED}\n### Instruction:\nPaint it", f"Well.\n### Response:\n{ANSWERED}"
+    assert spoken_in(f"{user}\n{asked}\n\n{judge}\n{said}") == [("user", asked), ("judge", said)]
 
 
 def test_nobody_speaks_in_a_plain_text():
