@@ -1101,7 +1101,7 @@ _PLACE_OF_SOURCE = re.compile(
 _ANOTHER_SOURCE = re.compile(
     rf"\b(?:another|new|next|second|different)\s+(?:\w+\s+){{0,2}}{_SOURCE}\b"
     rf"|^\W*(?:now\s+)?(?:this|here)\s+is\s+(?:the|a|my)\s+(?:\w+\s+)?{_SOURCE}\s+"
-    r"(?:image|picture|photo)\b",
+    r"(?:image|picture|photo)\b(?![^.\n]{0,20}\bedit)",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
@@ -1268,13 +1268,14 @@ class Transcript:
     def next_item(self) -> int | None:
         """The turn that shows the source image of another item, if any."""
         for edit in self.edits[1:]:
-            turn = self.turns[edit.turn]
-            if _AGAIN.search(turn.prompt) or edit.image is None:
+            prompt = self.turns[edit.turn].prompt
+            if edit.image is None or self.source is None or _AGAIN.search(prompt):
                 continue
 
-            names = [str(image.stem) for image in (self.source, edit.image) if image is not None]
-            named = all(_SOURCE_NAME.search(name) for name in names)
-            if named or _ANOTHER_SOURCE.search(turn.prompt):
+            # By its name only where the first source is named so, and is another file.
+            stems = {self.source.stem, edit.image.stem}
+            named = self.source != edit.image and all(map(_SOURCE_NAME.search, stems))
+            if named or _ANOTHER_SOURCE.search(prompt):
                 return edit.turn
 
         return None

@@ -249,6 +249,7 @@ def test_the_place_of_the_source_among_other_pictures_is_as_said(tmp_path: Path)
     "extra",
     [
         (shown("6_src.jpg") + "Here is the original again, to compare.", "Thanks."),
+        (shown("6_src.jpg") + "Have a look.", "Thanks."),
         (shown("6_b.png") + "Look at the second image again.", "Yes."),
         (shown("6_ref.png") + "This is a reference of what we want, not an edit.", "Yes."),
         (shown("6_wanted.png") + "This is the ground truth.", "Yes."),
