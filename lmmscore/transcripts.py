@@ -1281,8 +1281,16 @@ class Transcript:
         return None
 
 
+_DOCUMENTS = frozenset((".docx", ".doc", ".odt", ".rtf", ".pages", ".pdf"))
+
+
 def load_transcript(path: Path) -> Transcript:
     """Return the transcript in a file. Raises FileProblem where nobody speaks in it."""
+    if path.suffix.lower() in _DOCUMENTS and path.is_file():
+        raise FileProblem(
+            f"{path}: a document for a word processor; save it as plain text or as a page (.html)"
+        )
+
     text = read_text(path)
     try:
         said = spoken_in(text)

@@ -155,6 +155,9 @@ def test_a_file_that_is_no_chat_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"log": [{"who": "me"}]}')
     with pytest.raises(FileProblem, match="JSON with the keys log, who"):
         read_transcript(tmp_path / "x.json")
+    (tmp_path / "x.docx").write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(FileProblem, match="save it as plain text"):
+        read_transcript(tmp_path / "x.docx")
 
 
 def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> None:
