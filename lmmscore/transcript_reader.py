@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -73,8 +74,8 @@ class Replayed:
     edits: tuple[ReplayedEdit, ...]
     rule: Overall
     transcript: Transcript
-    scoring: int
-    """Which turn's reply holds the scores."""
+    scoring: int | None
+    """Which turn's reply holds the scores; None where each edit is scored in a reply of its own."""
     reading: Reading
 
     @property
@@ -136,18 +137,11 @@ def _number(score: Fraction | None) -> int | float | None:
 
 def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
     """Return what a transcript says. Factors are those it asks for itself, or a dialog's."""
-    transcript = load_transcript(path)
-    n = len(transcript.edit_turns)
-    if n == 0:
-        raise FileProblem(
-            f"{path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the source "
-            "image)"
-        )
-
-    factors, rule = _protocol(transcript, dialog)
+    loaded = load_transcript(path)
+    factors, rule = _protocol(loaded, dialog)
+    transcript, where, reading = _scored(loaded, factors)
     total_of = formula(rule, parts_of(factors))
-    where, reading = _scoring(transcript, factors, n)
-    stated = _stated(transcript, where, n)
+    stated = _stated(transcript, where, len(transcript.edits))
     edits = []
     for position, method in enumerate(transcript.methods, 1):
         found = ((factor.key, reading.scores.get((position, factor.key))) for factor in factors)
@@ -178,12 +172,51 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
     return factors, "mean"
 
 
-def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple[int, Reading]:
+def _scored(
+    loaded: Transcript, factors: Sequence[Factor]
+) -> tuple[Transcript, int | None, Reading]:
+    """Return a transcript with its edits, which turn's reply scores them, and what that says.
+
+    Which pictures are edits is not always plain: one may be a reference, or have the name of
+    another. Where the scores fit one way to count them, that one is meant.
+    """
+    ways = [loaded, replace(loaded, every_picture=True)]
+    if ways[0].edits == ways[1].edits:
+        del ways[1]
+
+    if not ways[-1].edits:
+        raise FileProblem(
+            f"{loaded.path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the "
+            "source image)"
+        )
+
+    another = ways[-1].next_item
+    if another is not None:
+        raise FileProblem(
+            f"{loaded.path}: turn {another + 1} shows the source image of another item; "
+            "cut the file there, into one transcript per item"
+        )
+
+    found = [(way, *_scoring(way, factors)) for way in ways if way.edits]
+    complete = [each for each in found if each[2].complete]
+    if len(complete) == 1 or len(found) == 1:
+        return (complete or found)[0]
+
+    counts = " or ".join(str(len(way.edits)) for way in ways)
+    doubtful = [edit.image for edit in ways[1].edits if edit not in ways[0].edits]
+    raise FileProblem(
+        f"{loaded.path}: it shows {counts} edits, and no reply scores exactly so many: "
+        f"{', '.join(str(image) for image in doubtful[:3])} may be an edit or not. Take the "
+        "pictures out that are none, and give all others names of their own"
+    )
+
+
+def _scoring(transcript: Transcript, factors: Sequence[Factor]) -> tuple[int | None, Reading]:
     """Return the last reply with a complete verdict, else the one with most scores, and what it
-    says."""
+    says; no such reply where each edit is scored by itself."""
     after = transcript.edit_turns[-1]
     readings = [
-        (number, read_text(turn.reply, factors, n))
+        (number, _read_reply(transcript, turn.reply, factors))
         for number, turn in enumerate(transcript.turns)
         if number >= after and turn.reply
     ]
@@ -196,7 +229,131 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple
     fullest = max(readings, key=lambda found: len(found[1].scores))
     where, reading = complete[-1] if complete else fullest
     later = [found for number, found in readings if number > where]
-    return where, _uncontested(reading, later)
+    reading = _uncontested(reading, later)
+    if complete:
+        return where, reading
+
+    single = _one_by_one(transcript, factors, reading)
+    if single is not None:
+        return None, single
+
+    return where, _with_earlier(transcript, factors, reading)
+
+
+def _read_reply(transcript: Transcript, reply: str, factors: Sequence[Factor]) -> Reading:
+    """Return what a reply says of the edits, by their numbers or under their methods' names."""
+    reading = read_text(reply, factors, len(transcript.edits))
+    if reading.complete:
+        return reading
+
+    counted = _counting_the_source(transcript, reply, factors)
+    return counted or _by_name(transcript, reply, factors) or reading
+
+
+def _counting_the_source(
+    transcript: Transcript, reply: str, factors: Sequence[Factor]
+) -> Reading | None:
+    """Return the scores of images 2, 3 … as those of the first edit, the second …
+
+    None where the source cannot be image 1: it came in a turn of its own, without a number.
+    """
+    n = len(transcript.edits)
+    together = transcript.edits[0].turn == transcript.source_turn
+    if not together and transcript.announced != tuple(range(2, n + 2)):
+        return None
+
+    counted = read_text(reply, factors, n + 1)
+    wanted = {(place, factor.key) for place in range(2, n + 2) for factor in factors}
+    if set(counted.scores) != wanted or any(fault.position != 1 for fault in counted.faults):
+        return None
+
+    return replace(
+        counted,
+        scores={(place - 1, key): score for (place, key), score in counted.scores.items()},
+        spans={(place - 1, key): span for (place, key), span in counted.spans.items()},
+        faults=(),
+    )
+
+
+def _by_name(transcript: Transcript, reply: str, factors: Sequence[Factor]) -> Reading | None:
+    """Return what a reply says that calls every edit by its method or its file; else None."""
+    places: dict[str, int] = {}
+    for place, (edit, method) in enumerate(
+        zip(transcript.edits, transcript.methods, strict=True), 1
+    ):
+        if edit.image is None or method is None or len(method) < 2 or method.isdecimal():
+            return None
+
+        for name in (edit.image.name, edit.image.stem, method):
+            places[name.casefold()] = place
+
+    # Longest first: a file's name holds the method's.
+    names = sorted(places, key=len, reverse=True)
+    called = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", re.IGNORECASE)
+    found = {places[name.casefold()] for name in called.findall(reply)}
+    if len(found) < len(transcript.edits) or re.search(r"\bimage\W{0,3}\d", reply, re.IGNORECASE):
+        return None
+
+    numbered = called.sub(lambda match: f"Image {places[match[0].casefold()]}", reply)
+    reading = read_text(numbered, factors, len(transcript.edits))
+    # Places in the text with numbers for names are not places in the reply.
+    return replace(reading, spans={}) if reading.complete else None
+
+
+def _with_earlier(transcript: Transcript, factors: Sequence[Factor], last: Reading) -> Reading:
+    """Return the last scores, and those of edits that were scored before others were shown.
+
+    Raises FileProblem where the last ones are of the first images again: those of another item.
+    """
+    for number in range(transcript.edit_turns[-1] - 1, -1, -1):
+        known = sum(edit.turn <= number for edit in transcript.edits)
+        earlier = read_text(transcript.turns[number].reply, factors, known) if known > 1 else None
+        if earlier is None or not earlier.complete:
+            continue
+
+        if any(position <= known for position, _ in last.scores):
+            raise FileProblem(
+                f"{transcript.path}: turn {number + 1} scores {known} edits; others come later, "
+                "and their scores begin with image 1 again. Cut the file there, into one "
+                "transcript per item"
+            )
+
+        faults = [fault for fault in last.faults if (fault.position or known + 1) > known]
+        return Reading({**earlier.scores, **last.scores}, faults=tuple(faults))
+
+    return last
+
+
+def _one_by_one(transcript: Transcript, factors: Sequence[Factor], last: Reading) -> Reading | None:
+    """Return the scores that each edit gets in the reply to the turn that shows it.
+
+    None where a reply scores something else, or `last`, the fullest verdict, says otherwise.
+    """
+    n = len(transcript.edits)
+    if len(transcript.edit_turns) < n or n == 1:
+        return None
+
+    scores: dict[tuple[int, str], Fraction] = {}
+    faults: list[Fault] = []
+    for place, edit in enumerate(transcript.edits, 1):
+        reply = transcript.turns[edit.turn].reply
+        reading = read_text(reply, factors, n)
+        named = {position for position, _ in reading.scores}
+        if named - {place}:
+            return None
+
+        if not named:
+            # A reply that names no image is about the one it answers to.
+            alone = read_text(reply, factors, 1)
+            scores |= {(place, key): score for (_, key), score in alone.scores.items()}
+            faults += [replace(fault, position=place) for fault in alone.faults]
+        else:
+            scores |= reading.scores
+            faults += [fault for fault in reading.faults if fault.position == place]
+
+    several = len({position for position, _ in scores}) > 1
+    agrees = all(scores.get(cell) == score for cell, score in last.scores.items())
+    return Reading(scores, faults=tuple(faults)) if several and agrees else None
 
 
 def _uncontested(reading: Reading, later: Sequence[Reading]) -> Reading:
@@ -212,14 +369,19 @@ def _uncontested(reading: Reading, later: Sequence[Reading]) -> Reading:
     return replace(reading, scores=scores, faults=tuple(faults))
 
 
-def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]:
+def _stated(transcript: Transcript, scoring: int | None, n: int) -> dict[int, Fraction]:
     """Return the overall scores the judge states: in a later reply,
     or under their own name beside the others."""
-    for turn in reversed(transcript.turns[scoring + 1 :]):
+    last = transcript.edit_turns[-1] if scoring is None else scoring
+    for turn in reversed(transcript.turns[last + 1 :]):
         stated = read_overall(turn.reply, n)
         if stated:
             return stated
-    reading = read_text(transcript.turns[scoring].reply, (_STATED,), n)
+
+    if scoring is None:
+        return {}
+
+    reading = _read_reply(transcript, transcript.turns[scoring].reply, (_STATED,))
     return {position: score for (position, _), score in reading.scores.items()}
 
 
@@ -362,13 +524,10 @@ def _item_of(replayed: Replayed, *, unique: bool) -> Item:
     folder = replayed.folder
     name, task, instruction = item_of(transcript)
     stem = replayed.path.stem if unique else f"{folder.name}-{replayed.path.stem}"
-    source = transcript.source_turn
-    shown = transcript.turns[source].images if source is not None else ()
-    images = {"source": folder / shown[0]} if shown else {}
+    images = {"source": folder / transcript.source} if transcript.source is not None else {}
     edits = {}
-    for edit, number in zip(replayed.edits, transcript.edit_turns, strict=True):
-        pictures = transcript.turns[number].images
-        edits[edit.label] = folder / (pictures[0] if pictures else edit.label)
+    for edit, shown in zip(replayed.edits, transcript.edits, strict=True):
+        edits[edit.label] = folder / (shown.image or edit.label)
 
     return Item(name or stem, task or "all", instruction, images, edits)
 
@@ -418,18 +577,23 @@ def _question(replayed: Replayed, number: int) -> Question:
     """Return a turn of a transcript as a question; its edit is known by its position."""
     transcript = replayed.transcript
     turn = transcript.turns[number]
-    kind, name, position = "image", f"turn-{number + 1}", None
+    edits = {edit.image: place for place, edit in enumerate(transcript.edits, 1)}
+    places = [place for place, edit in enumerate(transcript.edits, 1) if edit.turn == number]
+    name = f"turn-{number + 1}"
     if number == transcript.source_turn:
-        kind, name = "source", "source"
-
-    if number in transcript.edit_turns:
-        kind, name, position = "edit", "edit", transcript.edit_turns.index(number) + 1
+        name = "source"
+    elif places:
+        name = "edit"
 
     if number == replayed.scoring:
         name = "scores"
 
-    shown = tuple(Shown(kind, replayed.folder / image) for image in turn.images)
-    return Question(name, position, turn.prompt, shown)
+    shown = []
+    for image in turn.images:
+        kind = "source" if image == transcript.source else "edit" if image in edits else "image"
+        shown.append(Shown(kind, replayed.folder / image))
+
+    return Question(name, places[0] if len(places) == 1 else None, turn.prompt, tuple(shown))
 
 
 def _opened(shown: Sequence[Shown], folder: Path, pictures: Pictures) -> Iterator[Picture]:

@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from email import message_from_string
 from functools import cached_property
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from lmmscore.conversation import ordinal
 from lmmscore.errors import FileProblem
@@ -39,15 +42,17 @@ UNNAMED_IMAGE = "unnamed-image"
 def spoken_in(text: str) -> Speech:
     """Return who says what, in order; nothing where no speaker is recognised."""
     start = _unquoted(text.lstrip("\ufeff \t\r\n"))
-    if re.match(r"<!doctype html|<html|<head|<body", start, re.IGNORECASE):
-        return _from_page(start)
+    fenced = re.fullmatch(r"```\w*\n(?P<inside>(?:(?!```)[\s\S])*)```\s*", start)
+    start = _page_in_archive(start) or (fenced["inside"] if fenced else start)
+    if re.match(r"<!doctype html|<(?:html|head|body)\b", start, re.IGNORECASE):
+        return _from_page(start) or _from_headings(_text_of(start))
 
-    for form in (_from_json, _from_yaml, _from_table, _from_tokens, _from_inst, _from_vicuna):
-        said = form(start)
-        if said:
-            return said
-
-    return _from_tags(start) or _from_headings(start)
+    # The surest first: what looks like a heading may stand in any of the others.
+    forms = (
+        *(_from_json, _from_yaml, _from_table, _from_part_of_page),
+        *(_from_tokens, _from_inst, _from_vicuna, _from_alpaca, _from_tags, _from_headings),
+    )
+    return next(filter(None, (form(start) for form in forms)), [])
 
 
 def _unquoted(text: str) -> str:
@@ -115,7 +120,14 @@ _CLOSING_TOKEN = re.compile(
 _SYSTEM = re.compile(r"<<SYS>>.*?<</SYS>>", re.DOTALL)
 _VICUNA = re.compile(r"USER:\s(?P<asked>.*?)\sASSISTANT:(?P<answer>.*)", re.DOTALL)
 _TAGGED = re.compile(
-    r"^<(?P<role>\w+)>(?P<text>.*?)</(?P=role)>[ \t]*$\s*", re.DOTALL | re.MULTILINE
+    r"""^[ \t]*<(?P<tag>\w+)(?:\s+(?:role|from|speaker)=["'](?P<role>\w+)["'])?>(?P<text>.*?)"""
+    r"</(?P=tag)>[ \t]*$\s*",
+    re.DOTALL | re.MULTILINE,
+)
+_OUTER_TAG = re.compile(
+    r"(?:<\?xml[^>]*>\s*)?<(?P<tag>conversation|chat|dialog|dialogue|transcript|messages)>\s*"
+    r"(?P<inside>.*)</(?P=tag)>\s*",
+    re.DOTALL,
 )
 
 
@@ -171,8 +183,29 @@ def _from_vicuna(text: str) -> Speech:
     return said
 
 
+def _from_alpaca(text: str) -> Speech:
+    """Return what stands under `### Instruction:` and `### Response:`, strictly in turns."""
+    first, *parts = re.split(r"^### (Instruction|Response):[ \t]*", text, flags=re.MULTILINE)
+    names = parts[::2]
+    if not parts or names != ["Instruction", "Response"] * (len(names) // 2):
+        return []
+
+    # Where somebody speaks before it, these are headings in a prompt and in a reply.
+    if _users_among(_headings(first)):
+        return []
+
+    roles: dict[str, Role] = {"Instruction": "user", "Response": "judge"}
+    words = [part.strip() for part in parts[1::2]]
+    return [(roles[name], said) for name, said in zip(names, words, strict=True)]
+
+
 def _from_tags(text: str) -> Speech:
-    """Return what stands between `<user>` and `</user>`, where there is nothing else."""
+    """Return what stands between `<user>` and `</user>`, where there is nothing else.
+
+    `<turn role="user">` is such a tag too.
+    """
+    outer = _OUTER_TAG.fullmatch(text)
+    text = outer["inside"] if outer else text
     said: Speech = []
     at = 0
     while at < len(text):
@@ -180,9 +213,9 @@ def _from_tags(text: str) -> Speech:
         if match is None:
             return []
 
-        role = _role(match["role"])
+        role = _role(match["role"] or match["tag"])
         if role is not None:
-            said.append((role, match["text"].strip()))
+            said.append((role, (unescape(match["text"]) if outer else match["text"]).strip()))
 
         at = match.end()
 
@@ -197,30 +230,30 @@ def _from_json(text: str) -> Speech:
     if not text.startswith(("{", "[")):
         return []
 
-    try:
-        return _messages(json.loads(text))
-    except ValueError:
-        pass
+    with suppress(ValueError, RecursionError):
+        return _the_conversation(json.loads(text))
 
-    # One message a line, or one conversation a line, of which the first is taken. A line that was
-    # cut off does not spoil the others.
+    # One message a line, or one conversation a line. A line that was cut off does not spoil the
+    # others.
     values: list[Any] = []
     for line in text.splitlines():
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             values.append(json.loads(line))
 
-    return _messages(values[0] if len(values) == 1 else values)
+    return _the_conversation(values[0] if len(values) == 1 else values)
 
 
 def _from_yaml(text: str) -> Speech:
-    """Return the messages of a YAML list that begins with a role."""
-    if not re.match(r"(?:---\s+)?(?:\w+:[ \t]*\n\s*)?-[ \t]+(?:role|from|sender)[ \t]*:", text):
+    """Return the messages of a YAML list of roles, perhaps below a title and the like."""
+    if not re.match(r"(?:---\s+)?(?:[\w -]+:[^\n]*\n\s*)*-[ \t]+(?:role|from|sender)[ \t]*:", text):
         return []
 
     try:
-        return _messages(parse_yaml(text, "transcript"))
+        value = parse_yaml(text, "transcript")
     except FileProblem:
         return []
+
+    return _the_conversation(value)
 
 
 def _from_table(text: str) -> Speech:
@@ -253,43 +286,149 @@ _LIST_KEYS = (
     "chunkedPrompt",
     "chunks",
     "items",
+    "history",
+    "input",
+    "turns",
+    "dialogue",
+    "dialog",
+    "transcript",
 )
-_SPEAKER_KEYS = ("role", "from", "sender", "author", "speaker")
-_WORDS_KEYS = ("content", "value", "text", "parts", "message")
+_SPEAKER_KEYS = ("role", "from", "sender", "author", "speaker", "type")
+_WORDS_KEYS = ("content", "value", "text", "parts", "message", "mes", "data")
+_ASKED_KEYS = ("request", "input", "prompt", "question", "query", "user", "human")
+_ANSWER_KEYS = (
+    *("response", "output", "completion", "answer", "reply", "assistant", "ai"),
+    *("choices", "candidates"),
+)
 
 
-def _messages(value: Any) -> Speech:
-    """Return the messages of an export: OpenAI's, ShareGPT's, Claude's, Gemini's or ChatGPT's."""
+def _the_conversation(value: Any) -> Speech:
+    """Return the conversation that a file holds. Raises FileProblem where there are several.
+
+    Of an account's export, the one in which pictures are shown is meant.
+    """
+    try:
+        found = _conversations(value)
+    except RecursionError:
+        # Nobody's messages are nested hundreds of levels deep.
+        return []
+
+    # A log of requests repeats, with each, all that was said before.
+    whole = [
+        said
+        for number, said in enumerate(found)
+        if not any(later[: len(said)] == said for later in found[number + 1 :])
+    ]
+    shown = [
+        said for said in whole if any(role == "user" and "![" in words for role, words in said)
+    ]
+    meant = shown or whole
+    if len(meant) > 1:
+        raise FileProblem(
+            f"it holds {len(meant)} conversations; save each in a file of its own, as JSON: "
+            '[{"role": "user", "content": "…"}, …]'
+        )
+
+    return meant[0] if meant else []
+
+
+def _conversations(value: Any) -> list[Speech]:
+    """Return the conversations of an export: OpenAI's, ShareGPT's, Claude's, Gemini's, ChatGPT's;
+    or the exchanges of a log."""
     if isinstance(value, dict):
-        return _messages_under(value)
+        said = _enveloped(value)
+        return [said] if said else []
     if not isinstance(value, list):
         return []
 
-    said: Speech = []
-    for message in value:
-        if isinstance(message, dict):
-            said += _message(message)
-
+    said = _messages(value)
     if said:
-        return said
+        return [said]
 
-    # A list of conversations: the first that is one.
-    inner = (_messages(each) for each in value)
-    return next(filter(None, inner), [])
+    return [said for each in value for said in _conversations(each)]
 
 
-def _messages_under(value: dict[str, Any]) -> Speech:
+def _messages(values: Sequence[Any]) -> Speech:
+    """Return what a list of messages, or of questions with their answers, says; else nothing."""
+    said: Speech = []
+    for each in values:
+        if isinstance(each, dict):
+            said += _message(each) or _exchange(each, texts_only=True)
+        elif isinstance(each, list) and [type(part) for part in each] == [str, str]:
+            asked, answer = each
+            said += [("user", asked), ("judge", answer)]
+
+    return said
+
+
+def _enveloped(value: dict[str, Any]) -> Speech:
     """Return the messages in an export's envelope, whatever it calls them."""
-    for key in _LIST_KEYS:
-        if isinstance(value.get(key), (list, dict)):
-            return _messages(value[key])
     if isinstance(value.get("mapping"), dict):
         return _from_tree(value)
+
+    for key in _LIST_KEYS:
+        inner = value.get(key)
+        if isinstance(inner, dict):
+            return _enveloped(inner)
+        if isinstance(inner, list):
+            said = _messages(inner)
+            asked = bool(said) and said[-1][0] == "user"
+            return said + _answer(value) if asked else said
+
+    return _exchange(value)
+
+
+def _exchange(value: dict[str, Any], *, texts_only: bool = False) -> Speech:
+    """Return a question with its answer: texts, or a request with the response to it."""
+    for key in _ASKED_KEYS:
+        asked = value.get(key)
+        if isinstance(asked, str):
+            said: Speech = [("user", asked)]
+        elif texts_only or asked is None:
+            continue
+        else:
+            said = next(iter(_conversations(asked)), [])
+
+        answer = _answer(value)
+        if said and answer:
+            return said + answer
+
     return []
+
+
+def _answer(value: dict[str, Any]) -> Speech:
+    """Return the answer beside a question; nothing where there are several to choose from."""
+    for key in _ANSWER_KEYS:
+        answer = value.get(key)
+        if isinstance(answer, str):
+            return [("judge", answer)]
+        if isinstance(answer, dict):
+            return _message(answer) or _answer(answer)
+        if isinstance(answer, list):
+            return _only_choice(answer)
+
+    return []
+
+
+def _only_choice(parts: Sequence[Any]) -> Speech:
+    """Return the judge's message among the parts of a response: by itself, or as the one choice."""
+    said: Speech = []
+    for part in filter(lambda each: isinstance(each, dict), parts):
+        inner = part.get("message") or part.get("content")
+        said += _message(inner if isinstance(inner, dict) else part)
+
+    return said if len(said) == 1 else []
 
 
 def _message(message: dict[str, Any]) -> Speech:
     """Return what one message says, or nothing where it is neither the user's nor the judge's."""
+    # A model that calls a tool is not answering.
+    if message.get("recipient", "all") != "all":
+        return []
+
+    if isinstance(message.get("is_user"), bool):
+        return [("user" if message["is_user"] else "judge", _content(message))]
+
     for key in _SPEAKER_KEYS:
         author = message.get(key)
         name = author.get("role") if isinstance(author, dict) else author
@@ -305,15 +444,36 @@ def _content(message: dict[str, Any]) -> str:
     said = (_words(message.get(key)) for key in _WORDS_KEYS)
     words = next(filter(str.strip, said), "")
 
-    # Claude's exports name what was uploaded apart from the text, ChatGPT's within it.
-    files = message.get("files") or message.get("attachments") or []
-    shown = [_file_name(file) for file in files if isinstance(file, dict)]
-    images = [f"![]({name})" for name in shown if name]
+    # Claude's exports name what was uploaded apart from the text. ChatGPT's have a pointer in the
+    # text, and beside it the name of the file.
+    images = []
+    for file in _uploads(message):
+        name = str(file.get("file_name") or file.get("name") or "")
+        if not _IMAGE_FILE.search(name):
+            continue
+
+        pointer = re.escape(str(file.get("id") or "no pointer"))
+        template = _as_image(name).replace("\\", r"\\")
+        words, found = re.subn(rf"!\[\]\(<?[^)\n]*{pointer}[^)\n]*\)", template, words)
+        if not found:
+            images.append(_as_image(name))
+
     return "\n".join([*images, words]).strip()
 
 
-def _file_name(file: dict[str, Any]) -> str:
-    return str(file.get("file_name") or file.get("name") or "")
+def _uploads(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a message says of each file that came with it."""
+    about = message.get("metadata")
+    beside = about.get("attachments") if isinstance(about, dict) else None
+    files = message.get("files") or message.get("attachments") or beside or []
+    return [file for file in files if isinstance(file, dict)]
+
+
+_IMAGE_FILE = re.compile(r"\.(?:png|jpe?g|jfif|webp|gif|bmp|tiff?|avif|hei[cf])$", re.IGNORECASE)
+
+
+def _as_image(address: str) -> str:
+    return f"![](<{address}>)"
 
 
 _IMAGE_KEYS = (
@@ -329,6 +489,14 @@ _IMAGE_KEYS = (
 LONGEST_ADDRESS = 300
 """An image's address that is longer is the image itself."""
 
+_UNSAID = frozenset(
+    (
+        *("thinking", "redacted_thinking", "reasoning", "tool_use", "tool_result"),
+        *("thoughts", "reasoning_recap", "code", "execution_output"),
+    )
+)
+"""Parts of a message that are not said to the user."""
+
 
 def _words(content: Any) -> str:
     """Return a message's text, its images as Markdown."""
@@ -336,15 +504,22 @@ def _words(content: Any) -> str:
         return content
     if isinstance(content, list):
         return "\n".join(filter(None, map(_words, content)))
-    if not isinstance(content, dict):
+    if (
+        not isinstance(content, dict)
+        or {content.get("type"), content.get("content_type")} & _UNSAID
+    ):
         return ""
 
-    if isinstance(content.get("parts"), list):
-        return _words(content["parts"])
+    for key in ("parts", "content"):
+        if isinstance(content.get(key), (list, str)):
+            return _words(content[key])
 
     for key in _IMAGE_KEYS:
         if content.get(key):
-            return f"![]({_image_address(content[key])})"
+            return _as_image(_image_address(content[key]))
+
+    if "image" in str(content.get("type")):
+        return _as_image(UNNAMED_IMAGE)
 
     return _words(content.get("text"))
 
@@ -385,19 +560,37 @@ def _from_tree(value: dict[str, Any]) -> Speech:
 
 
 _ROLE_CLASS = re.compile(
-    r"(?P<role>[a-z]+)[-_]+(?:message|msg|turn|bubble)"
+    r"(?:[a-z]+[-_]+)?(?P<role>[a-z]+)[-_]+(?:message|msg|turn|bubble|response|query)"
     r"|(?:message|msg|turn|bubble)[-_]+(?P<last>[a-z]+)"
 )
+_ROLE_ATTRIBUTES = ("data-message-author-role", "data-role", "data-author", "data-sender")
+_ROLE_TAGS: dict[str, Role] = {"user-query": "user", "model-response": "judge"}
+_MESSAGE_CLASSES = frozenset(("message", "msg", "turn", "bubble", "chat-message"))
+_SILENT_TAGS = frozenset(
+    ("script", "style", "head", "button", "nav", "footer", "svg", "textarea", "template")
+)
+_LINE_TAGS = frozenset(
+    ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table", "pre")
+)
+_DECORATION = re.compile(r"avatar|icon|logo|profile|emoji", re.IGNORECASE)
+"""In the name, class or description of a picture that belongs to the page, not to the chat."""
 
 
 def _role_of_classes(classes: str) -> Role | None:
-    """Return whose message an element of such classes holds: `user-message`, `msg--assistant`."""
-    for name in classes.lower().split():
+    """Return whose message an element of such classes holds: `user-message`, `msg--assistant`,
+    `message user`."""
+    names = classes.lower().split()
+    for name in names:
         match = _ROLE_CLASS.fullmatch(name)
-        if match is not None:
-            return _role(match["role"] or match["last"])
+        role = _role(match["role"] or match["last"]) if match else None
+        if role is not None:
+            return role
 
-    return None
+    if _MESSAGE_CLASSES.isdisjoint(names):
+        return None
+
+    roles = {role for role in map(_role, names) if role is not None}
+    return roles.pop() if len(roles) == 1 else None
 
 
 class _SavedPage(HTMLParser):
@@ -408,35 +601,54 @@ class _SavedPage(HTMLParser):
         self.said: list[tuple[Role | None, list[str]]] = [(None, [])]
         self._silent = 0
         self._by_class = by_class
+        self._open: list[tuple[str, int]] = []
+        """The messages that are open, each by its tag and how many of these are open in it."""
 
-    def _role_of(self, given: dict[str, str | None]) -> Role | None:
-        if self._by_class:
-            return _role_of_classes(given.get("class") or "")
+    def _role_of(self, tag: str, given: dict[str, str | None]) -> Role | None:
+        if not self._by_class:
+            named = next(filter(None, map(given.get, _ROLE_ATTRIBUTES)), None)
+            return _role(named or "")
 
-        return _role(given.get("data-message-author-role") or given.get("data-role") or "")
+        if tag in _ROLE_TAGS:
+            return _ROLE_TAGS[tag]
+
+        # Claude's page says it by an attribute for tests, and only of the user.
+        return _role_of_classes(f"{given.get('class')} {given.get('data-testid')}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin another part, a line, or an image."""
         given = dict(attrs)
-        role = self._role_of(given)
+        role = self._role_of(tag, given)
+        if self._open and self._open[-1][0] == tag:
+            self._open[-1] = (tag, self._open[-1][1] + 1)
+
         if role is not None:
             self.said.append((role, []))
+            self._open.append((tag, 1))
 
-        if tag in {"script", "style", "head"}:
+        if tag in _SILENT_TAGS:
             self._silent += 1
-        elif tag == "img" and given.get("src"):
-            self.said[-1][1].append(f"\n![]({given['src']})\n")
-        elif tag in {"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"}:
+        elif tag == "img" and given.get("src") and not _is_decoration(given):
+            self.said[-1][1].append(f"\n{_as_image(str(given['src']))}\n")
+        elif tag in _LINE_TAGS:
             self.said[-1][1].append("\n" + ("- " if tag == "li" else ""))
         elif tag in {"td", "th"}:
             self.said[-1][1].append(" | ")
 
     def handle_endtag(self, tag: str) -> None:
-        """End a line, or what is not shown."""
-        if tag in {"script", "style", "head"}:
+        """End a line, a message, or what is not shown."""
+        if tag in _SILENT_TAGS:
             self._silent = max(0, self._silent - 1)
-        elif tag in {"p", "div", "li", "tr"} or re.fullmatch(r"h[1-6]", tag):
+        elif tag in _LINE_TAGS:
             self.said[-1][1].append("\n")
+
+        if self._open and self._open[-1][0] == tag:
+            depth = self._open[-1][1] - 1
+            self._open[-1] = (tag, depth)
+            if not depth:
+                # What follows a message is the page's own: buttons, footers, the next name.
+                self._open.pop()
+                self.said.append((None, []))
 
     def handle_data(self, data: str) -> None:
         """Take what is shown."""
@@ -444,19 +656,53 @@ class _SavedPage(HTMLParser):
             self.said[-1][1].append(data)
 
 
+def _is_decoration(given: dict[str, str | None]) -> bool:
+    """Tell whether an image is part of the page: an avatar, an icon, an emoji."""
+    about = " ".join(str(given.get(key) or "") for key in ("class", "alt", "src"))
+    sides = [str(given.get(side) or "") for side in ("width", "height")]
+    small = any(side.isdecimal() and int(side) <= LARGEST_ICON_PX for side in sides)
+    return small or _DECORATION.search(about[:LONGEST_ADDRESS]) is not None
+
+
+LARGEST_ICON_PX = 48
+
+
 def _from_page(text: str) -> Speech:
-    """Return what a page says is whose, by its attributes, its classes, or its headings."""
-    words = ""
+    """Return what a page says is whose, by its attributes or its classes."""
     for by_class in (False, True):
         page = _SavedPage(by_class=by_class)
         page.feed(text)
-        parts = [(role, "".join(pieces)) for role, pieces in page.said]
-        words = "".join(said for _, said in parts)
-        marked: Speech = [(role, said.strip()) for role, said in parts if role is not None]
+        parts = [(role, "".join(pieces).strip()) for role, pieces in page.said]
+        marked: Speech = [(role, said) for role, said in parts if role is not None and said]
         if _both_speak(marked):
             return marked
 
-    return _from_headings(words)
+    return []
+
+
+def _from_part_of_page(text: str) -> Speech:
+    """Return what a part of a page says is whose. Markdown may begin with a tag too."""
+    return _from_page(text) if re.match(r"<(?:div|section|article|main)\b", text) else []
+
+
+def _text_of(page: str) -> str:
+    """Return the text of a page on which nothing says whose each part is."""
+    plain = _SavedPage(by_class=True)
+    plain.feed(page)
+    return "\n".join("".join(pieces).strip() for _, pieces in plain.said)
+
+
+def _page_in_archive(text: str) -> str:
+    """Return the page in what a browser saves as a single file (.mhtml), or nothing."""
+    if not re.match(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*MIME-Version:", text):
+        return ""
+
+    for part in message_from_string(text).walk():
+        if part.get_content_type() == "text/html":
+            page = part.get_payload(decode=True)
+            return page.decode(errors="replace") if isinstance(page, bytes) else ""
+
+    return ""
 
 
 # --- Headings ---
@@ -470,7 +716,12 @@ _STRONG_USERS = frozenset(
         *"👤👥🧑👩👨🙋🗣🙂",
     )
 )
-_WEAK_USERS = frozenset(("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"))
+_WEAK_USERS = frozenset(
+    (
+        *("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"),
+        *("user message", "user prompt", "user input", "user query", "human message", "my prompt"),
+    )
+)
 """Words that also head a paragraph of something else."""
 _JUDGES = frozenset(
     (
@@ -490,19 +741,22 @@ _SAYS = re.compile(
 _SIGN = r"[^\w\s#*<>\[\](){}|`\"'$\\.,:;!?+=~/>&%@^-]*[ \t]*"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[ \u202f]?[APap]\.?[Mm]\.?)?"
 _DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})"
-_STAMP = rf"[\[(]?(?:{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?|{_TIME})[\])]?"
+_DAY = r"(?:today|yesterday)[ ]at[ ]"
+_STAMP = (
+    rf"[\[(]?(?:(?:{_DAY})?{_TIME}|{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?)[\])]?"
+)
 _HEADING = re.compile(
     rf"""
-    ^[ \t]*(?P<item>\d{{1,3}}[.)][ \t]+|[-*+][ \t]+)?
-    (?P<sign>{_SIGN})(?P<mark>(?:\#{{1,6}}[ \t]*)?(?P<bold>\*\*|__|\*)?)(?P<inner_sign>{_SIGN})
-    (?P<stamp>{_STAMP}[ \t,–-]*)?
-    (?P<bracket>\[)?
+    ^[ \t]*(?P<item>\d{{1,3}}[.)][ \t]+|[-*+][ \t]+)?(?P<rule>={{2,}}[ \t]*|-{{2,}}[ \t]*)?
+    (?P<sign>{_SIGN})(?P<mark>(?:\#{{1,6}}[ \t]*)?(?P<bold>\*\*|__|\*|_)?)(?P<inner_sign>{_SIGN})
+    (?P<stamp>{_STAMP}[ \t,|–-]*)?
+    (?P<bracket>[\[(])?
     (?:(?:turn|message|round|exchange)[ ]?\#?\d+[ \t]*[-–—:.|·][ \t]*)?
     (?P<name>[^\W\d_](?:[^\W_]|[.'-])*(?:[ ]\#?(?:[^\W_]|[.'-])+){{0,4}})?
     (?P<late_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP})?
     (?:[ \t]*[\[(][^\])\n]{{0,40}}[\])])?
-    (?P<bracket_end>\])?
-    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:(?P=bold))?[ \t]*(?P<after>[:：]?)
+    (?P<bracket_end>[\])])?(?:[ \t]*[=-]{{2,}}(?=[ \t]*$))?
+    [ \t\u00a0\u202f]*(?P<colon>[:：>|]?)[ \t]*(?:(?P=bold))?[ \t]*(?P<after>[:：]?)
     (?P<last_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP}(?=[ \t]*$))?
     [ \t]*(?:\#+[ \t]*$)?(?P<rest>[^\n]*)$
     """,
@@ -543,13 +797,27 @@ def _from_headings(text: str) -> Speech:
     headings = _headings(text)
     best: Speech = []
     for user, judge, style in _pairs(headings):
-        alike = [each for each in headings if each.style == style]
+        alike = _in_style(headings, style, user)
         turns = _turns_of(alike, user, judge)
         opening = text[: turns[0].start]
         if len(turns) > len(best) and _begins(headings, turns, judge, opening):
             best = _words_under(turns, user, text)
 
     return best
+
+
+def _in_style(headings: Sequence[_Heading], style: Style, user: str) -> list[_Heading]:
+    """Return the headings of a style; models that answer by turns under the name of the first.
+
+    People change the model in the middle of a chat.
+    """
+    alike = [each for each in headings if each.style == style]
+    models = list(dict.fromkeys(each.name for each in alike if _FAMILY.fullmatch(each.name)))
+    if len(models) < 2:
+        return alike
+
+    under_one = [replace(each, name=models[0]) if each.name in models else each for each in alike]
+    return under_one if _take_turns(under_one, user, models[0]) else alike
 
 
 def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Heading]:
@@ -576,8 +844,17 @@ def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
     ends = [turn.start for turn in turns[1:]]
     for turn, end in zip(turns, [*ends, len(text)], strict=True):
         role: Role = "user" if turn.name == user else "judge"
-        said.append((role, text[turn.begin : end].strip()))
+        said.append((role, _FRAME.sub("", text[turn.begin : end]).strip()))
     return said
+
+
+_FRAME = re.compile(
+    rf"""\A\s*{_STAMP}[ \t]*\n
+    |(?:\s*^[#*_ \t]*(?:turn|round|exchange|message)[ ]?\#?\d+[*_: \t]*$)+\s*\Z
+    |(?:\s*^-{{3,}}[ \t]*$)?\s*^(?:powered[ ]by|exported[ ](?:by|from|with|on))\b[^\n]*\s*\Z""",
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+"""What a program that saves chats puts around the words: a time, `## Turn 3`, its own name."""
 
 
 def _begins(
@@ -589,9 +866,12 @@ def _begins(
     example with a user and an assistant.
     """
     names = [turn.name for turn in turns]
+    titled = _TITLE.fullmatch(opening) is not None
     if names.count(judge) < 2:
         # One exchange alone is weak evidence: only a title may stand before it.
-        return turns[0].style != BARE and _TITLE.fullmatch(opening) is not None
+        return turns[0].style != BARE and titled
+    if titled:
+        return True
 
     if not _is_judge(judge) and len(opening) > LONGEST_OPENING:
         return False
@@ -609,7 +889,10 @@ def _begins(
     return True
 
 
-_TITLE = re.compile(r"(?:\s|^#+[ ][^\n]*$|^-{3,}$)*", re.MULTILINE)
+_TITLE = re.compile(
+    r"(?:\s|^#+[ ][^\n]*$|^-{3,}$|^\*\*[A-Z][\w ]{1,20}:\*\*[^\n]*$)*", re.MULTILINE
+)
+"""A title, and what programs that save chats write under it: **Created:** 5/1/2024."""
 
 
 def _headings(text: str) -> list[_Heading]:
@@ -626,22 +909,29 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     if bool(match["bracket"]) != bool(match["bracket_end"]):
         return None
 
-    colon = bool(match["colon"] or match["after"])
+    # A bar also stands between the cells of a table.
+    if match["colon"] == "|" and not match["stamp"]:
+        return None
+
     alone = not match["rest"].strip()
-    stamps = [match["stamp"], match["late_stamp"], match["last_stamp"]]
-    mark = match["mark"].strip() or match["bracket"] or ""
-    if not colon:
+    stamped = any(match.group("stamp", "late_stamp", "last_stamp"))
+    mark = _mark_of(match)
+    if not match["colon"] and not match["after"]:
         # Something else must make it a heading then, and nothing may follow it.
-        mark = mark or _mark_without_colon(match, name, stamped=any(stamps))
+        mark = mark or _mark_without_colon(match, name, stamped=stamped)
         if not mark or not alone:
             return None
 
     item = (match["item"] or "").strip()
-    if any(stamps):
-        mark = f"{mark} stamped"
+    style = ("1." if item[:1].isdigit() else item, f"{mark} stamped" if stamped else mark)
+    return _Heading(name, style, stamped, alone, match.start(), match.start("rest"))
 
-    style = ("1." if item[:1].isdigit() else item, mark)
-    return _Heading(name, style, any(stamps), alone, match.start(), match.start("rest"))
+
+def _mark_of(match: re.Match[str]) -> str:
+    """Return how a heading is marked: `##`, `**`, `[`, `==`; and by `>` or `|` for a colon."""
+    rule = (match["rule"] or "").strip()[:2]
+    instead_of_colon = match["colon"] if match["colon"] in {">", "|"} else ""
+    return (match["mark"].strip() or match["bracket"] or rule) + instead_of_colon
 
 
 def _mark_without_colon(match: re.Match[str], name: str, *, stamped: bool) -> str:
@@ -669,7 +959,7 @@ def _name_in(match: re.Match[str]) -> str:
 
 def _bare_name(name: str) -> str:
     """Return who speaks in `User 3`, `Q3` and `ChatGPT said`; the number of `GPT-4` is its own."""
-    bare = re.sub(r"(?<=[^\W\d_])[ ]*[#(]*\d{1,3}\)?$", "", name.strip())
+    bare = re.sub(r"(?<=[^\W\d_])[ ]*[#(]*\d{1,3}\)?$", "", name.strip().rstrip(" -"))
     return _SAYS.sub("", bare.lower())
 
 
@@ -700,7 +990,7 @@ def _pairs(headings: Sequence[_Heading]) -> Iterator[Pair]:
 
 def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     """Return the name under which the replies to a user stand, or nothing where it is unsure."""
-    alike = [each for each in headings if each.style == style]
+    alike = _in_style(headings, style, user)
     times = Counter(each.name for each in alike)
     others = [name for name in times if name != user and name not in _STRONG_USERS]
     answering = [name for name in others if _take_turns(alike, user, name)]
@@ -711,7 +1001,7 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
         if judge:
             # Who answers more often is the judge, and this name a word in somebody's reply.
             fuller = [name for name in answering if times[name] > times[judge]]
-            return "" if fuller else judge
+            return "" if fuller or _answers_too(alike, others, judge) else judge
 
     if times[user] > 1 and len(answering) > 1:
         answering = _laid_out_alike(alike, user, answering)
@@ -721,6 +1011,13 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
             return ""
 
     return answering[0] if answering else ""
+
+
+def _answers_too(headings: Sequence[_Heading], names: Sequence[str], judge: str) -> bool:
+    """Tell whether a second model answers each time: whose scores would count is unknown."""
+    times = Counter(each.name for each in headings)
+    models = [name for name in names if name != judge and _FAMILY.fullmatch(name)]
+    return times[judge] > 1 and times[judge] in {times[name] for name in models}
 
 
 def _known_judge(names: Sequence[str], times: Counter[str], least: float) -> str:
@@ -773,17 +1070,50 @@ def _unknown_user(headings: Sequence[_Heading]) -> Pair | None:
 _IMAGE = re.compile(
     r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
     (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>
-      |!\[[^\]]*\]\(\s*<?(?P<link>[^)\s>]+)>?[^)]*\))
+      |!\[[^\]]*\]\(\s*(?:<(?P<angled>[^<>\n]+)>|(?P<link>[^)\s>]+))[^)\n]*\)
+      |!\[\[(?P<wiki>[^\]|\n]+)(?:\|[^\]\n]*)?\]\])
     (?:\s*</(?:img|button|p|div|center|a)>)*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-_SOURCE_WORDS = re.compile(r"\b(?:source|original|input)\b", re.IGNORECASE)
+_PLAIN_IMAGE = re.compile(
+    rf"""^[ \t]*[\[(<]?(?:[^\W\d_][\w \t#-]{{0,30}}:[ \t]*|image>)?
+    (?:\[[^\]\n]*\]\()?(?P<plain>[^\s<>|:"*?\[\]()]+{_IMAGE_FILE.pattern.removesuffix("$")})\)?
+    (?:</image>|[\])>])?(?:[ \t]*\(file[ ]attached\))?[ \t]*$""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""A picture by its file name, alone on its line: `[Image: 6_SINE.png]`, `6.png (file attached)`."""
+
+_SOURCE = r"(?:source|original|input|unedited)"
+_SOURCE_WORDS = re.compile(rf"\b{_SOURCE}\b", re.IGNORECASE)
+_ORDINALS = [ordinal(number) for number in range(1, 21)]
 _SHOWS_AN_EDIT = re.compile(
     rf"^\W*(?:this\s+is\s+|here\s+is\s+|now\s+)?(?:the\s+)?"
-    rf"(?:{'|'.join(ordinal(i) for i in range(1, 21))}|last|next|only|\d+(?:st|nd|rd|th))\b"
+    rf"(?:{'|'.join(_ORDINALS)}|last|next|only|\d+(?:st|nd|rd|th))\b"
     r"[\w\s]{0,24}\b(?:one|image|edit|picture|result)\b\W*$",
     re.IGNORECASE,
 )
+_ANNOUNCED = re.compile(r"\b(?:image|edit|picture|result)\s*#?(\d{1,2})\b", re.IGNORECASE)
+_PLACE_OF_SOURCE = re.compile(
+    rf"\b(?P<place>{'|'.join(_ORDINALS)}|last)\s+(?:one\s+|image\s+|picture\s+|photo\s+)?"
+    rf"(?:is|shows)\s+(?:\w+\s+){{0,2}}{_SOURCE}\b",
+    re.IGNORECASE,
+)
+_ANOTHER_SOURCE = re.compile(
+    rf"\b(?:another|new|next|second|different)\s+(?:\w+\s+){{0,2}}{_SOURCE}\b"
+    rf"|^\W*(?:now\s+)?(?:this|here)\s+is\s+(?:the|a|my)\s+(?:\w+\s+)?{_SOURCE}\s+"
+    r"(?:image|picture|photo)\b(?![^.\n]{0,20}\bedit)",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"\b(?:again|once\s+more|remind\w*|recall|re-?(?:send|sent|upload\w*)|compar\w+|back\s+to)\b",
+    re.IGNORECASE,
+)
+_NO_EDIT = re.compile(r"\b(?:reference|ground[\s-]truth|target|mask|example)\b", re.IGNORECASE)
+_EDIT_WORDS = re.compile(
+    r"\b(?:edit(?:s|ed)?|result|output|method|candidate|version)\b", re.IGNORECASE
+)
+_SOURCE_NAME = re.compile(r"(?:^|[_-])(?:src|source|original|input|orig)$", re.IGNORECASE)
+_NO_EDIT_NAME = re.compile(r"(?:^|[_-])(?:ref|reference|gt|target|mask|marked)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -795,10 +1125,53 @@ class TranscriptTurn:
     images: tuple[PurePosixPath, ...]
     reply: str
 
+    def followed_by(self, other: TranscriptTurn) -> TranscriptTurn:
+        """Return one turn of two messages that nobody answered in between."""
+        words = f"{self.prompt}\n\n{other.prompt}".strip()
+        return TranscriptTurn(words, self.images + other.images, other.reply)
+
     @property
-    def shows_an_edit(self) -> bool:
-        """Whether it shows an image, or says that it did."""
-        return bool(self.images) or _SHOWS_AN_EDIT.match(self.prompt) is not None
+    def says_it_shows_an_edit(self) -> bool:
+        """Whether its words alone announce an edit; the image itself may be lost."""
+        return _SHOWS_AN_EDIT.match(self.prompt) is not None
+
+    def says_again(self, *, of_source: bool) -> bool:
+        """Whether a picture in it was shown before: it says so, or shows another beside it."""
+        if of_source and _SOURCE_WORDS.search(self.prompt):
+            return True
+
+        return len(self.images) > 1 or _AGAIN.search(self.prompt) is not None
+
+    def may_show_a_reference(self, image: PurePosixPath) -> bool:
+        """Whether an image in it may be no edit, by its name or by all that is said of it."""
+        if _NO_EDIT_NAME.search(image.stem):
+            return True
+        if len(self.images) > 1 or _EDIT_WORDS.search(self.prompt):
+            return False
+
+        return _NO_EDIT.search(self.prompt) is not None
+
+    @property
+    def source_image(self) -> PurePosixPath:
+        """The image that is the source, in a turn that shows it: by its name, by what the words
+        say of its place, else the first."""
+        named = [image for image in self.images if _SOURCE_NAME.search(image.stem)]
+        if len(named) == 1:
+            return named[0]
+
+        said = _PLACE_OF_SOURCE.search(self.prompt)
+        place = said["place"].lower() if said else "first"
+        number = -1 if place == "last" else _ORDINALS.index(place)
+        return self.images[number if number < len(self.images) else 0]
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEdit:
+    """An edit as a conversation shows it."""
+
+    turn: int
+    image: PurePosixPath | None
+    """None where the words announce an edit, but its image is lost."""
 
 
 @dataclass(frozen=True)
@@ -807,6 +1180,9 @@ class Transcript:
 
     path: Path
     turns: tuple[TranscriptTurn, ...]
+    every_picture: bool = False
+    """Whether also those pictures count as edits that may be none: a reference by its words or its
+    name, or one that has the name of an earlier picture."""
 
     @cached_property
     def source_turn(self) -> int | None:
@@ -818,29 +1194,118 @@ class Transcript:
         return candidates[0] if candidates else None
 
     @cached_property
+    def source(self) -> PurePosixPath | None:
+        """The source image."""
+        return None if self.source_turn is None else self.turns[self.source_turn].source_image
+
+    @cached_property
+    def edits(self) -> tuple[TranscriptEdit, ...]:
+        """The edits by their numbers: as the turns announce them, else in the order shown."""
+        numbers = self.announced
+        if not numbers or sorted(numbers) != list(range(1, len(numbers) + 1)):
+            return self._shown
+
+        in_order = sorted(zip(numbers, self._shown, strict=True), key=lambda pair: pair[0])
+        return tuple(edit for _, edit in in_order)
+
+    @cached_property
+    def announced(self) -> tuple[int, ...]:
+        """The numbers under which edits are announced, `This is image 3`, as they are shown; empty
+        where one of them has none, or several."""
+        numbers: list[int] = []
+        for edit in self._shown:
+            said = {int(number) for number in _ANNOUNCED.findall(self.turns[edit.turn].prompt)}
+            numbers += said if len(said) == 1 else []
+
+        return tuple(numbers) if len(numbers) == len(self._shown) else ()
+
+    @cached_property
+    def _shown(self) -> tuple[TranscriptEdit, ...]:
+        """The edits in the order they are shown, several of them in one turn perhaps."""
+        found: list[TranscriptEdit] = []
+        for number in range(self.source_turn or 0, len(self.turns)):
+            turn = self.turns[number]
+            images = list(turn.images)
+            if number == self.source_turn:
+                images.remove(turn.source_image)
+            elif not images and turn.says_it_shows_an_edit:
+                found.append(TranscriptEdit(number, None))
+
+            earlier = {edit.image for edit in found}
+            edits = [image for image in images if not self._is_no_edit(turn, image, earlier)]
+            found += [TranscriptEdit(number, image) for image in edits]
+
+        # What stands beside the source is an edit only where nothing later is: it may be a
+        # reference, and to count it would give every edit the scores of the one before.
+        later = [edit for edit in found if edit.turn != self.source_turn]
+        return tuple(later if later and not self.every_picture else found)
+
+    def _is_no_edit(
+        self, turn: TranscriptTurn, image: PurePosixPath, earlier: set[PurePosixPath | None]
+    ) -> bool:
+        """Tell whether a picture after the source is the source again, an earlier edit again, or
+        a reference."""
+        named = image.name != UNNAMED_IMAGE
+        if named and (image == self.source or image in earlier):
+            # Pictures that were pasted are all called image.png, so a name alone is no proof.
+            return not self.every_picture or turn.says_again(of_source=image == self.source)
+
+        return not self.every_picture and turn.may_show_a_reference(image)
+
+    @cached_property
     def edit_turns(self) -> tuple[int, ...]:
-        """Which turns show an edit, in order;
-        a turn that says so counts even if its image is gone."""
-        first = 0 if self.source_turn is None else self.source_turn + 1
-        numbers = range(first, len(self.turns))
-        return tuple(number for number in numbers if self.turns[number].shows_an_edit)
+        """Which turns show an edit, in order."""
+        return tuple(sorted({edit.turn for edit in self.edits}))
 
     @cached_property
     def methods(self) -> tuple[str | None, ...]:
         """The method behind each edit, from the image's file name; None where there is no image."""
-        images = [self.turns[number].images for number in self.edit_turns]
-        names = [each[0] if each and each[0].name != UNNAMED_IMAGE else None for each in images]
-        source = self.turns[self.source_turn].images[0] if self.source_turn is not None else None
-        return method_names(names, source)
+        images = [edit.image for edit in self.edits]
+        named = [image if image and image.name != UNNAMED_IMAGE else None for image in images]
+        return method_names(named, self.source)
+
+    @cached_property
+    def next_item(self) -> int | None:
+        """The turn that shows the source image of another item, if any."""
+        for edit in self.edits[1:]:
+            prompt = self.turns[edit.turn].prompt
+            if edit.image is None or self.source is None or _AGAIN.search(prompt):
+                continue
+
+            # By its name only where the first source is named so, and is another file.
+            stems = {self.source.stem, edit.image.stem}
+            named = self.source != edit.image and all(map(_SOURCE_NAME.search, stems))
+            if named or _ANOTHER_SOURCE.search(prompt):
+                return edit.turn
+
+        return None
+
+
+_DOCUMENTS = frozenset((".docx", ".doc", ".odt", ".rtf", ".pages", ".pdf"))
 
 
 def load_transcript(path: Path) -> Transcript:
     """Return the transcript in a file. Raises FileProblem where nobody speaks in it."""
+    if path.suffix.lower() in _DOCUMENTS and path.is_file():
+        raise FileProblem(
+            f"{path}: a document for a word processor; save it as plain text or as a page (.html)"
+        )
+
     text = read_text(path)
+    try:
+        said = spoken_in(text)
+    except FileProblem as error:
+        raise FileProblem(f"{path}: {error}") from error
+
+    # File names in the text are pictures only where nothing else is.
+    prompts = [words for role, words in said if role == "user"]
+    image = _IMAGE if any(map(_IMAGE.search, prompts)) else _PLAIN_IMAGE
     turns: list[TranscriptTurn] = []
-    for role, words in spoken_in(text):
+    for role, words in said:
         if role == "user":
-            turns.append(_turn(words))
+            turn = _turn(words, image)
+            before = turns.pop() if turns and _belong_together(turns[-1], turn) else None
+            turns.append(turn if before is None else before.followed_by(turn))
         elif turns:
             # A reply in several messages is one reply; a greeting before any prompt is none.
             whole = f"{turns[-1].reply}\n\n{words}".strip()
@@ -851,16 +1316,34 @@ def load_transcript(path: Path) -> Transcript:
     return Transcript(path, tuple(turns))
 
 
-def _turn(prompt: str) -> TranscriptTurn:
-    """Return a turn that nobody has answered yet."""
-    images = tuple(_image_name(match["src"] or match["link"]) for match in _IMAGE.finditer(prompt))
-    return TranscriptTurn(_IMAGE.sub("", prompt).strip(), images, "")
+def _belong_together(before: TranscriptTurn, turn: TranscriptTurn) -> bool:
+    """Tell whether a picture was sent as a message of its own, before or after its words."""
+    if before.reply:
+        return False
+
+    return bool(before.images and not before.prompt) or bool(turn.images and not turn.prompt)
+
+
+def _turn(prompt: str, image: re.Pattern[str]) -> TranscriptTurn:
+    """Return a turn that nobody has answered yet, with the images of either pattern."""
+    images = []
+    for match in image.finditer(prompt):
+        # Each pattern has several groups, of which one is the address.
+        found = match.groupdict()
+        names = (found.get(key) for key in ("src", "link", "angled", "wiki", "plain"))
+        images.append(_image_name(next(filter(None, names), "")))
+
+    return TranscriptTurn(image.sub("", prompt).strip(), tuple(images), "")
 
 
 def _image_name(address: str) -> PurePosixPath:
-    if address.startswith("data:"):
+    if re.match(r"data:|blob:|file-service:|sediment:|attachment:", address):
         return PurePosixPath(UNNAMED_IMAGE)
-    return PurePosixPath(address.split("?")[0])
+
+    path = PurePosixPath(unquote(address.split("?")[0]))
+    # A server's own number for a picture says nothing about the method.
+    numbered = re.match(r"https?:", address) and not _IMAGE_FILE.search(path.name)
+    return PurePosixPath(UNNAMED_IMAGE) if numbered else path
 
 
 def method_names(
@@ -881,7 +1364,8 @@ def method_names(
         else:
             names.append(image.stem.removeprefix(prefix) or image.stem)
 
-    return tuple(names)
+    # A name that several edits share is nobody's: pictures that were pasted are all image.png.
+    return tuple(name if names.count(name) == 1 else None for name in names)
 
 
 def _common_prefix(stems: list[str], source: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.errors import FileProblem, counted
+from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.images import SLOT, PictureFiles
 from lmmscore.importers.layouts import (
     IMAGE_ROLES,
@@ -52,6 +52,8 @@ def read(tree: FolderTree, choices: Choices, guess: Guess) -> Found:
         names = ", ".join(tree.linked[:3])
         found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
 
+    found.notes += _notes_on_namesakes(tree, found)
+
     # What a layout knows itself is never replaced by a table that happens to lie there.
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is None:
@@ -63,6 +65,38 @@ def read(tree: FolderTree, choices: Choices, guess: Guess) -> Found:
         item.instruction = item.instruction or choices.instruction or ""
 
     return found
+
+
+def _notes_on_namesakes(tree: FolderTree, found: Found) -> list[str]:
+    """Return a note for each method of which a second folder has edits that another has too.
+
+    Nothing else would tell which of run1/A/1.png and run2/A/1.png is judged.
+    """
+    used: set[Path] = set()
+    edits: set[tuple[str, ...]] = set()
+    for item in found.items:
+        used |= {*item.images.values(), *item.edits.values()}
+        for method, edit in item.edits.items():
+            edits.add(_below(method, edit.parts))
+
+    ignored: dict[str, list[str]] = {}
+    for path in tree.images:
+        for method in set(found.methods).intersection(path.parts[:-1]):
+            if _below(method, path.parts) in edits and tree.real(path) not in used:
+                ignored.setdefault(method, []).append(str(path))
+
+    notes = []
+    for method, paths in ignored.items():
+        pictures = f"{counted(len(paths), 'picture')} ignored: {listed(paths)}"
+        notes.append(f"{method}: {pictures}; another folder of this name has them too")
+
+    return notes
+
+
+def _below(folder: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the end of a path from the last folder of that name on; empty without one."""
+    places = [place for place, part in enumerate(parts[:-1]) if part == folder]
+    return parts[places[-1] :] if places else ()
 
 
 def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> None:

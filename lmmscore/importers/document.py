@@ -393,6 +393,7 @@ def turns_of(
     transcript: Transcript, answers: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the dialog's turns, and a question for everything the transcript leaves open."""
+    _refuse_edits_at_once(transcript)
     questions: dict[str, str] = {}
     item = _Item(transcript, answers, questions)
     scoring, overall = _reading_turns(transcript)
@@ -424,6 +425,18 @@ def turns_of(
     return turns, questions
 
 
+def _refuse_edits_at_once(transcript: Transcript) -> None:
+    """Refuse a chat that shows several edits in one turn, which no turn of a dialog can."""
+    for number in transcript.edit_turns:
+        edits = sum(edit.turn == number for edit in transcript.edits)
+        if edits > 1 or number == transcript.source_turn:
+            raise DialogError(
+                f"{transcript.path}: turn {number + 1} shows an edit together with other pictures; "
+                "a dialog shows each edit in a turn of its own (each: edit). Write the dialog by "
+                "hand: docs/dialogs.md"
+            )
+
+
 def _answered_turn(answer: str, transcript: Transcript) -> int:
     """Return the place of the turn that a user named by its number."""
     last = len(transcript.turns)
@@ -439,7 +452,7 @@ class _Item:
     def __init__(
         self, transcript: Transcript, answers: Mapping[str, str], questions: dict[str, str]
     ) -> None:
-        self.n = len(transcript.edit_turns)
+        self.n = len(transcript.edits)
         source = transcript.source_turn
         where = transcript.turns[source].prompt if source is not None else ""
         self.task = answers.get("task") or _stated(_TASK, where)
@@ -526,7 +539,7 @@ def _with_ordinal(text: str, place: int) -> str:
 
 def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
     """Return which turns' replies hold the scores, and the judge's own sums."""
-    n = max(1, len(transcript.edit_turns))
+    n = max(1, len(transcript.edits))
     after = transcript.edit_turns[-1] if transcript.edit_turns else -1
     later = range(after + 1, len(transcript.turns))
     factors = factors_in(transcript)

@@ -155,3 +155,17 @@ def test_import_and_check_from_the_command_line(published_transcript: Path, tmp_
     )
     assert isinstance(again.exception, Exception)
     assert "--force" in str(again.exception)
+
+
+def test_a_chat_that_shows_edits_together_is_no_dialog_of_ours(tmp_path: Path) -> None:
+    """A dialog shows each edit in a turn of its own; another protocol must not pass as this one."""
+    turns = [
+        ("![](6_src.jpg)\nThis is the source image.", "A fox."),
+        ("![](6_a.png)\n![](6_b.png)\nScore both: S_acc, from 1 to 10.", "Image 1: 8"),
+    ]
+    path = tmp_path / "t.md"
+    path.write_text(
+        "\n\n".join(f"## Prompt:\n{asked}\n\n## GPT-4:\n{said}" for asked, said in turns)
+    )
+    with pytest.raises(DialogError, match="turn 2 shows an edit together with other pictures"):
+        import_document(path, "x", {})

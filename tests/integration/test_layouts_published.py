@@ -384,6 +384,23 @@ def test_imgedit_outputs(tmp_path: Path, place: str) -> None:
     assert benchmark.items[0].images["source"].name == "278.jpg"
 
 
+def test_several_folders_of_one_method_are_all_its_edits(tmp_path: Path) -> None:
+    """The edits in A/images are not lost because of those in A/outputs."""
+    paint(tmp_path, "originals/animal/1.jpg", "A/images/1.png", "A/outputs/2.png")
+    entry = {"id": "animal/1.jpg", "prompt": "Paint it", "edit_type": "add"}
+    (tmp_path / "basic_edit.json").write_text(json.dumps({"1": entry, "2": entry}))
+    assert edits(made(tmp_path)) == {"1": {"A"}, "2": {"A"}}
+
+
+def test_edits_that_two_folders_of_one_name_have_are_noted(tmp_path: Path) -> None:
+    """Which of run1/M and run2/M is judged is said."""
+    paint(tmp_path, "KRIS_Bench/cat/1.jpg", "run1/M/cat/1.jpg", "run2/M/cat/1.jpg")
+    annotations = tmp_path / "KRIS_Bench/cat/annotation.json"
+    annotations.write_text(json.dumps({"1": {"ori_img": "1.jpg", "ins_en": "Paint it"}}))
+    said = run(tmp_path).stderr
+    assert "M: 1 picture ignored: run1/M/cat/1.jpg; another folder of this name has them" in said
+
+
 def test_imgedit_with_everything_elsewhere(tmp_path: Path) -> None:
     """The listing and the originals may be in other folders."""
     paint(tmp_path, "bench/singleturn/animal/342.jpg", "bench/singleturn/style/278.jpg")

@@ -155,6 +155,9 @@ def test_a_file_that_is_no_chat_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"log": [{"who": "me"}]}')
     with pytest.raises(FileProblem, match="JSON with the keys log, who"):
         read_transcript(tmp_path / "x.json")
+    (tmp_path / "x.docx").write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(FileProblem, match="save it as plain text"):
+        read_transcript(tmp_path / "x.docx")
 
 
 def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> None:
@@ -186,6 +189,248 @@ def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> Non
         )
     with pytest.raises(JudgeError, match="no answer to turn 1"):
         lmmscore.run(root, "lmm-score", f"replay:{path}", out=tmp_path / "r3")
+
+
+# Which pictures are edits, and who is scored where
+
+
+THREE = [(8, 7, 6, 9), (3, 4, 5, 2), (9, 9, 8, 7)]
+OVERALLS = {"a": 7.4, "b": 3.6, "c": 8.6}
+
+
+def chat(path: Path, *turns: tuple[str, str]) -> Path:
+    """Write a chat with these questions and answers."""
+    path.write_text("\n\n".join(f"User:\n{asked}\n\nAssistant:\n{said}" for asked, said in turns))
+    return path
+
+
+def overalls(path: Path) -> dict[str, float | None]:
+    edits = read_transcript(path).edits
+    return {edit.label: None if edit.overall is None else float(edit.overall) for edit in edits}
+
+
+def shown(*names: str) -> str:
+    return "".join(f"![](m/{name})\n" for name in names)
+
+
+SOURCE = (shown("6_src.jpg") + "This is the source image.", "A fox.")
+EDITS = [
+    (shown(f"6_{method}.png") + f"This is the {place} edited image.", "Fine.")
+    for method, place in (("a", "first"), ("b", "second"), ("c", "third"))
+]
+SCORED = (SCORE, bulleted(THREE))
+
+
+def test_several_edits_in_one_turn_are_several_edits(tmp_path: Path) -> None:
+    """All pictures at once, the edits together, or two and one: each gets its own scores."""
+    pictures = ("6_a.png", "6_b.png", "6_c.png")
+    all_at_once = (shown("6_src.jpg", *pictures) + f"The first is the source. {SCORE}", SCORED[1])
+    assert overalls(chat(tmp_path / "t.md", all_at_once)) == OVERALLS
+    together = (shown(*pictures) + SCORE, SCORED[1])
+    assert overalls(chat(tmp_path / "t.md", SOURCE, together)) == OVERALLS
+    two = (shown(*pictures[:2]) + "The first two.", "Fine.")
+    assert overalls(chat(tmp_path / "t.md", SOURCE, two, EDITS[2], SCORED)) == OVERALLS
+
+
+def test_a_judge_may_count_the_source_as_the_first_image(tmp_path: Path) -> None:
+    """Images 2 to 4 of one message are edits 1 to 3 where the source is image 1."""
+    names = ("6_src.jpg", "6_a.png", "6_b.png", "6_c.png")
+    counted = bulleted([(1, 1, 1, 1), *THREE])
+    said = counted[counted.index("Image 2") :]
+    path = chat(tmp_path / "t.md", (shown(*names) + SCORE, said))
+    assert overalls(path) == OVERALLS
+
+
+def test_the_place_of_the_source_among_other_pictures_is_as_said(tmp_path: Path) -> None:
+    """`The last image is the original` makes the others the edits."""
+    names = ("6_a.png", "6_b.png", "6_c.png", "6_photo.jpg")
+    asked = shown(*names) + f"The last image is the original photo. {SCORE}"
+    assert overalls(chat(tmp_path / "t.md", (asked, SCORED[1]))) == OVERALLS
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        (shown("6_src.jpg") + "Here is the original again, to compare.", "Thanks."),
+        (shown("6_src.jpg") + "Have a look.", "Thanks."),
+        (shown("6_b.png") + "Look at the second image again.", "Yes."),
+        (shown("6_ref.png") + "This is a reference of what we want, not an edit.", "Yes."),
+        (shown("6_wanted.png") + "This is the ground truth.", "Yes."),
+    ],
+)
+def test_a_picture_that_is_no_edit_moves_no_scores(tmp_path: Path, extra: tuple[str, str]) -> None:
+    """The source again, an edit again, a reference: the edits keep their own scores."""
+    for place in range(1, 5):
+        turns = [SOURCE, *EDITS, SCORED]
+        turns.insert(place, extra)
+        if place > 2 or "6_b" not in extra[0]:
+            assert overalls(chat(tmp_path / "t.md", *turns)) == OVERALLS
+
+
+def test_what_stands_beside_the_source_is_no_edit_where_edits_follow(tmp_path: Path) -> None:
+    """A picture of the goal in the turn of the source would shift every score by one."""
+    beside = (
+        shown("6_src.jpg", "6_like.png") + "The source image, and how it should look.",
+        "Yes.",
+    )
+    assert overalls(chat(tmp_path / "t.md", beside, *EDITS, SCORED)) == OVERALLS
+
+
+def test_pictures_of_one_name_are_told_apart_by_the_scores(tmp_path: Path) -> None:
+    """Pasted pictures are all image.png; three are scored, so three are edits."""
+    turns = [(words.replace(words.split(")")[0], "![](image.png"), said) for words, said in EDITS]
+    source = (SOURCE[0].replace("m/6_src.jpg", "image.png"), "A fox.")
+    found = overalls(chat(tmp_path / "t.md", source, *turns, SCORED))
+    assert found == {"image 1": 7.4, "image 2": 3.6, "image 3": 8.6}
+
+
+def test_pictures_that_may_be_edits_or_not_are_named(tmp_path: Path) -> None:
+    """Where the scores fit neither way to count, nothing is given to anybody."""
+    extra = (shown("6_ref.png") + "A reference.", "Yes.")
+    path = chat(tmp_path / "t.md", SOURCE, extra, *EDITS, (SCORE, bulleted(THREE[:2])))
+    with pytest.raises(FileProblem, match=r"3 or 4 edits.*6_ref\.png may be an edit or not"):
+        read_transcript(path)
+
+
+def test_a_second_item_in_a_chat_is_refused(tmp_path: Path) -> None:
+    """Its scores would go to the edits of the first."""
+    second = [(words.replace("6_", "7_"), said) for words, said in (SOURCE, *EDITS, SCORED)]
+    path = chat(tmp_path / "t.md", SOURCE, *EDITS, SCORED, *second)
+    with pytest.raises(FileProblem, match="turn 6 shows the source image of another item"):
+        read_transcript(path)
+
+
+def test_a_second_set_of_edits_is_refused(tmp_path: Path) -> None:
+    """Nothing is said of a source, but the numbers begin again."""
+    second = [(shown(f"7_{method}.png") + "The next set.", "Fine.") for method in "abc"]
+    again = ("Score these in the same way.", bulleted([(2, 2, 2, 2)] * 3))
+    path = chat(tmp_path / "t.md", SOURCE, *EDITS, SCORED, *second, again)
+    with pytest.raises(FileProblem, match="turn 5 scores 3 edits; others come later"):
+        read_transcript(path)
+
+
+def test_edits_may_be_scored_in_stages(tmp_path: Path) -> None:
+    """Two edits first, then the third: all keep their scores; a new verdict on all replaces them."""
+    two = (f"Score these two. {SCORE}", bulleted(THREE[:2]))
+    said = bulleted(THREE)
+    third = ("Now the third.", said[said.index("Image 3") :])
+    stages = [SOURCE, *EDITS[:2], two, EDITS[2]]
+    assert overalls(chat(tmp_path / "t.md", *stages, third)) == OVERALLS
+    all_again = ("Now all three.", bulleted([(5, 5, 5, 5)] * 3))
+    assert set(overalls(chat(tmp_path / "t.md", *stages, all_again)).values()) == {5.0}
+
+
+def test_edits_go_by_the_numbers_they_were_announced_with(tmp_path: Path) -> None:
+    """`This is image 3` may come first; its scores are those of image 3."""
+    turns = [
+        (shown(f"6_{method}.png") + f"This is image {number}.", "Fine.")
+        for method, number in (("c", 3), ("a", 1), ("b", 2))
+    ]
+    assert overalls(chat(tmp_path / "t.md", SOURCE, *turns, SCORED)) == OVERALLS
+
+
+@pytest.mark.parametrize(
+    "form", ["6_{0}: {1}", "**{0}**\n{1}\n", '"{0}": {{{1}}},', "- 6_{0}.png: {1}"]
+)
+def test_scores_may_stand_under_the_names_of_methods_or_files(tmp_path: Path, form: str) -> None:
+    """In any order; they are not counted off as images 1, 2 and 3."""
+    lines = []
+    for method, scores in (("gamma", THREE[2]), ("alpha", THREE[0]), ("beta", THREE[1])):
+        symbols = ("S_acc", "S_pre", "S_qua", "S_real")
+        pairs = zip(symbols, scores, strict=True)
+        parts = [f'"{key}": {at}' if "{{" in form else f"{key}: {at}" for key, at in pairs]
+        lines.append(form.format(method, ", ".join(parts)))
+
+    reply = "\n".join(lines)
+    if "{{" in form:
+        reply = "{" + reply.rstrip(",") + "}"
+
+    edits = [
+        (shown(f"6_{method}.png") + "Look at this.", "Fine.")
+        for method in ("alpha", "beta", "gamma")
+    ]
+    found = overalls(chat(tmp_path / "t.md", SOURCE, *edits, (SCORE, reply)))
+    assert found == {"alpha": 7.4, "beta": 3.6, "gamma": 8.6}
+
+
+def test_a_picture_sent_by_itself_belongs_to_its_words(tmp_path: Path) -> None:
+    """Messengers send a picture and its words as two messages, in either order."""
+    for order in (1, -1):
+        messages: list[dict[str, str]] = []
+        for asked, said in (SOURCE, *EDITS, SCORED):
+            picture, _, words = asked.rpartition("\n")
+            parts = [part for part in (picture, words) if part][::order]
+            messages += [{"role": "user", "content": part} for part in parts]
+            messages.append({"role": "assistant", "content": said})
+
+        (tmp_path / "t.json").write_text(json.dumps(messages))
+        assert overalls(tmp_path / "t.json") == OVERALLS
+
+
+def test_edits_may_be_scored_one_by_one(tmp_path: Path) -> None:
+    """Each reply scores the edit it answers to; one that does not leaves that edit without."""
+    alone = [bulleted([scores]).partition("\n")[2].replace("Image 1:", "") for scores in THREE]
+    turns = [(f"{asked} {SCORE}", said) for (asked, _), said in zip(EDITS, alone, strict=True)]
+    assert overalls(chat(tmp_path / "t.md", SOURCE, *turns)) == OVERALLS
+    turns[1] = (turns[1][0], "I cannot say.")
+    found = read_transcript(chat(tmp_path / "t.md", SOURCE, *turns))
+    assert found.edits[1].overall is None and found.edits[1].reason
+    assert [float(found.edits[place].overall or 0) for place in (0, 2)] == [7.4, 8.6]
+    # A later verdict on all of them counts instead.
+    last = (SCORE, bulleted([(5, 5, 5, 5)] * 3))
+    path = chat(tmp_path / "t.md", SOURCE, *turns, last)
+    assert set(overalls(path).values()) == {5.0}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("![[{}]]", "[Image: {}]", "<attached: {}>", "{} (file attached)", "{}"),
+        *("Uploaded image: {}", "[12.png]({})", "![](<{}>)", "![x](https://x.org/a%20b/{}?se=1)"),
+    ],
+)
+def test_pictures_are_found_however_a_chat_names_them(tmp_path: Path, form: str) -> None:
+    """Links, attachments and file names alone on their lines."""
+    turns = []
+    for asked, said in (SOURCE, *EDITS, SCORED):
+        name = asked.partition("(m/")[2].partition(")")[0]
+        turns.append((f"{form.format(name)}\n{asked.partition(')')[2]}" if name else asked, said))
+
+    assert overalls(chat(tmp_path / "t.md", *turns)) == OVERALLS
+
+
+def test_file_names_in_a_chat_that_shows_pictures_are_words(tmp_path: Path) -> None:
+    """A list of what will be shown is not shown yet."""
+    listed = ("I will show you:\n6_src.jpg\n6_a.png\n6_b.png\n6_c.png", "Go on.")
+    assert overalls(chat(tmp_path / "t.md", listed, SOURCE, *EDITS, SCORED)) == OVERALLS
+
+
+def test_an_export_of_chatgpt_has_the_names_of_its_pictures(tmp_path: Path) -> None:
+    """The text has a pointer; the name stands beside it."""
+    mapping: dict[str, Any] = {}
+    parent = None
+    for number, (asked, said) in enumerate((SOURCE, *EDITS, SCORED)):
+        name = asked.partition("(m/")[2].partition(")")[0]
+        pointer = {"asset_pointer": f"file-service://file-{number}"}
+        words = asked.partition(")")[2] or asked
+        user = {
+            "author": {"role": "user"},
+            "content": {"parts": [pointer, words] if name else [words]},
+            "metadata": {"attachments": [{"id": f"file-{number}", "name": name}] if name else []},
+        }
+        recap = {"content_type": "reasoning_recap", "content": "Thought for 5 seconds"}
+        for part, message in (
+            ("u", user),
+            ("t", {"author": {"role": "assistant"}, "content": recap}),
+            ("a", {"author": {"role": "assistant"}, "content": {"parts": [said]}}),
+        ):
+            mapping[f"{part}{number}"] = {"message": message, "parent": parent, "children": ["x"]}
+            parent = f"{part}{number}"
+
+    (tmp_path / "t.json").write_text(json.dumps([{"mapping": mapping, "current_node": parent}]))
+    assert overalls(tmp_path / "t.json") == OVERALLS
+    turns = read_transcript(tmp_path / "t.json").transcript.turns
+    assert turns[0].reply == "A fox."
 
 
 # Many transcripts make a run

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from lmmscore.errors import FileProblem
 from lmmscore.parsing import read_overall
 from lmmscore.transcripts import spoken_in
 
@@ -78,6 +79,101 @@ FORMS = {
         f"<!doctype html><html><body><div class='user-message'>{ASKED}</div>"
         f"<div class='chat msg--assistant'>{ANSWERED}</div></body></html>"
     ),
+    "rules": f"=== USER ===\n{ASKED}\n\n=== ASSISTANT ===\n{ANSWERED}",
+    "dashes": f"--- user ---\n{ASKED}\n\n--- assistant ---\n{ANSWERED}",
+    "chevrons": f"user> {ASKED}\nassistant> {ANSWERED}",
+    "round brackets": f"(user)\n{ASKED}\n\n(assistant)\n{ANSWERED}",
+    "italics": f"#### _You_:\n{ASKED}\n\n#### _ChatGPT_:\n{ANSWERED}",
+    "bars": f"2024-05-01T10:00:00Z | user | {ASKED}\n2024-05-01T10:00:09Z | assistant | {ANSWERED}",
+    "Alpaca": f"### Instruction:\n{ASKED}\n\n### Response:\n{ANSWERED}",
+    "exporter": (
+        "# Judging\n\n**User:** Anna (a@b.c)  \n**Created:** 5/1/2024 10:00  \n\n"
+        f"## Prompt:\n5/1/2024, 10:00:00 AM\n\n{ASKED}\n\n## Response:\n5/1/2024, 10:00:30 AM\n\n"
+        f"{ANSWERED}\n\n---\nPowered by [ChatGPT Exporter](https://www.chatgptexporter.com)\n"
+    ),
+    "YAML below a title": (
+        f"title: x\nmessages:\n  - role: user\n    content: {ASKED}\n"
+        f"  - role: assistant\n    content: '{ANSWERED}'\n"
+    ),
+    "XML": (
+        f'<conversation>\n<turn role="user">{ASKED}</turn>\n'
+        f'<turn role="assistant">{ANSWERED}</turn>\n</conversation>\n'
+    ),
+    "fenced JSON": f"```json\n{json.dumps(MESSAGES)}\n```\n",
+    "request and response": json.dumps(
+        {
+            "request": {"messages": MESSAGES[:1]},
+            "response": {"choices": [{"index": 0, "message": MESSAGES[1]}]},
+        }
+    ),
+    "messages and response": json.dumps({"messages": MESSAGES[:1], "response": ANSWERED}),
+    "Responses API": json.dumps(
+        {
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": ASKED}]}],
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": ANSWERED}],
+                },
+            ],
+        }
+    ),
+    "log of requests": "\n".join(
+        json.dumps({"request": {"messages": asked}, "response": {"choices": [{"message": answer}]}})
+        for asked, answer in [(MESSAGES[:1], MESSAGES[1])] * 2
+    ),
+    "pairs": json.dumps({"history": [[ASKED, ANSWERED]]}),
+    "prompt and response": json.dumps({"prompt": ASKED, "response": ANSWERED}) + "\n",
+    "human and ai": json.dumps({"turns": [{"human": ASKED, "ai": ANSWERED}]}),
+    "LangChain": json.dumps(
+        [
+            {"type": "human", "data": {"content": ASKED}},
+            {"type": "ai", "data": {"content": ANSWERED}},
+        ]
+    ),
+    "SillyTavern": "\n".join(
+        map(
+            json.dumps,
+            [
+                {"user_name": "You", "character_name": "LLaVA"},
+                {"name": "Anna", "is_user": True, "mes": ASKED},
+                {"name": "LLaVA", "is_user": False, "mes": ANSWERED},
+            ],
+        )
+    ),
+    "thoughts": json.dumps(
+        [
+            MESSAGES[0],
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "Perhaps S_acc: 1"},
+                    {"type": "text", "text": ANSWERED},
+                ],
+            },
+        ]
+    ),
+    "page of Claude": (
+        f"<html><body><div data-testid='user-message' class='font-user-message'>{ASKED}</div>"
+        f"<div><div class='font-claude-message'>{ANSWERED}</div><button>Copy</button></div></body></html>"
+    ),
+    "page of Gemini": (
+        f"<html><body><user-query><p>{ASKED}</p></user-query>"
+        f"<model-response><div>{ANSWERED}</div></model-response><p>Gemini errs.</p></body></html>"
+    ),
+    "page with two classes": (
+        f"<div class='chat-message user'>{ASKED}</div>"
+        f"<div class='chat-message bot'>{ANSWERED}</div><footer>4.5 of 5 stars</footer>"
+    ),
+    "web archive": (
+        "From: <Saved by Blink>\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/related; boundary="b"\n\n--b\nContent-Type: text/html\n'
+        "Content-Transfer-Encoding: quoted-printable\n\n"
+        f'<html><body><div data-role=3D"user">{ASKED}</div>'
+        f'<div data-role=3D"assistant">{ANSWERED}</div></body></html>\n--b--\n'
+    ),
     "ChatML": f"<|im_start|>user\n{ASKED}<|im_end|>\n<|im_start|>assistant\n{ANSWERED}<|im_end|>",
     "JSON": json.dumps(MESSAGES),
     "JSON lines": "\n".join(map(json.dumps, MESSAGES)),
@@ -114,6 +210,8 @@ def test_a_chat_is_read_in_the_form_people_have_it(text):
         ("Anna — 01/05/2024 10:00", "ChatGPT — 01/05/2024 10:01"),
         ("## Anna", "## Claude 3.5 Sonnet"),
         ("You", "ChatGPT"),
+        ("Anna — Today at 10:00 AM", "ChatGPT — Today at 10:01 AM"),
+        ("User message:", "Model response:"),
     ],
 )
 def test_a_longer_chat_tells_its_speakers_by_their_taking_turns(names):
@@ -155,6 +253,73 @@ def test_marks_that_begin_a_reply_stay_in_it(opening):
     assert spoken_in(f"User: {ASKED}\nAssistant: {opening}\n8")[1] == ("judge", f"{opening}\n8")
 
 
+def test_a_model_that_is_changed_in_the_middle_is_still_the_judge():
+    """Nothing that the second model says is taken for the user's words."""
+    text = "".join(
+        f"User: {ASKED}\n{model}: {ANSWERED}\n" for model in ("GPT-4", "GPT-4o", "GPT-4o")
+    )
+    assert spoken_in(text) == [("user", ASKED), ("judge", ANSWERED)] * 3
+
+
+def test_two_models_that_answer_each_time_are_not_one_judge():
+    """Whose scores would count is unknown."""
+    exchange = f"User: {ASKED}\nGPT-4o: {ANSWERED}\nClaude: I disagree. Image 1: S_acc: 2\n\n"
+    assert spoken_in(exchange * 2) == []
+
+
+def test_headings_of_turns_are_nobodys_words():
+    """`## Turn 2` between two exchanges belongs to neither."""
+    exchange = "## Turn {}\n\n**User:**\n\n" + ASKED + "\n\n**Assistant:**\n\n" + ANSWERED + "\n\n"
+    text = exchange.format(1) + exchange.format(2)
+    assert spoken_in(text) == [("user", ASKED), ("judge", ANSWERED)] * 2
+
+
+def test_of_an_accounts_export_the_conversation_with_pictures_is_read():
+    """A chat about something else is passed over; between two of the kind nothing is chosen."""
+    pasta = {"chat_messages": [{"sender": "human", "text": "Pasta?"}]}
+    judged = {
+        "chat_messages": [
+            {"sender": "human", "text": ASKED, "files": [{"file_name": "6_src.jpg"}]},
+            {"sender": "assistant", "text": ANSWERED},
+        ]
+    }
+    said = spoken_in(json.dumps([pasta, judged]))
+    assert said == [("user", f"![](<6_src.jpg>)\n{ASKED}"), ("judge", ANSWERED)]
+    other = json.loads(json.dumps(judged).replace("S_acc: 8", "S_acc: 2"))
+    with pytest.raises(FileProblem, match="2 conversations"):
+        spoken_in(json.dumps([pasta, judged, other]))
+
+
+def test_a_document_that_was_uploaded_is_no_picture():
+    """Only pictures are shown; a text file beside the words would count as an edit."""
+    message = {"sender": "human", "text": ASKED, "attachments": [{"file_name": "rules.txt"}]}
+    answer = {"sender": "assistant", "text": ANSWERED}
+    assert spoken_in(json.dumps({"chat_messages": [message, answer]}))[0] == ("user", ASKED)
+
+
+def test_markdown_may_begin_with_a_tag():
+    """A logo above the chat does not make it a page."""
+    logo = "<div align='center'><img src='logo.png'></div>\n\n"
+    exchange = f"## Prompt:\n{ASKED}\n## ChatGPT:\n{ANSWERED}\n"
+    assert spoken_in(logo + exchange * 2) == [("user", ASKED), ("judge", ANSWERED)] * 2
+
+
+def test_a_page_shows_no_avatars():
+    """A small picture, or one called an avatar, is the page's own."""
+    text = (
+        "<html><body><div data-role='user'><img class='avatar' src='me.png'>"
+        f"<img src='dot.png' width='16'><img src='6_a.png'>{ASKED}</div>"
+        f"<div data-role='assistant'>{ANSWERED}</div></body></html>"
+    )
+    assert spoken_in(text)[0] == ("user", f"![](<6_a.png>)\n{ASKED}")
+
+
+def test_json_that_is_nested_too_deep_is_not_recognised():
+    """It ends in a message, not in a traceback."""
+    assert spoken_in('{"a":' * 100_000) == []
+    assert spoken_in("[" * 900 + "]" * 900) == []
+
+
 def test_a_chat_quoted_by_an_unrecognised_speaker_is_not_taken_for_the_chat():
     """Anna and ChatGPT speak, in a style that is not told from text; `User:` is in a reply."""
     exchange = f"Anna: {ASKED}\nChatGPT: An example:\nUser: hello\nAssistant: hi\n\n"
@@ -175,6 +340,14 @@ def test_a_heading_inside_a_reply_does_not_cut_it(inner):
     said = spoken_in(text)
     assert [role for role, _ in said] == ["user", "judge", "user", "judge"]
     assert said[1][1] == f"First.\n{inner}\nSecond."
+
+
+@pytest.mark.parametrize("names", [("User:", "Assistant:"), ("## User", "## Assistant")])
+def test_headings_of_an_instruction_and_a_response_do_not_cut_a_chat(names):
+    """`### Instruction:` in a prompt and `### Response:` in a reply are their words."""
+    user, judge = names
+    asked, said = f"{ASKED}\n### Instruction:\nPaint it", f"Well.\n### Response:\n{ANSWERED}"
+    assert spoken_in(f"{user}\n{asked}\n\n{judge}\n{said}") == [("user", asked), ("judge", said)]
 
 
 def test_nobody_speaks_in_a_plain_text():

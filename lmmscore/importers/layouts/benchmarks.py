@@ -309,9 +309,10 @@ def _imgedit_methods(tree: FolderTree, entries: _Entries, originals: Path | None
         if _holds_originals(tree, folder, originals):
             continue
 
+        # Several folders may belong to one method: A/images and A/outputs.
         keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
         if keyed:
-            methods[_method_name(tree, folder)] = keyed
+            methods.setdefault(_method_name(tree, folder), {}).update(keyed)
 
     return in_natural_order(methods)
 
@@ -731,10 +732,14 @@ def _vibe_dataset(tree: FolderTree, choices: Choices) -> Path | None:
 def _dataset_entries(path: Path) -> dict[str, _DatasetEntry]:
     """Return the entries of a JSON file that name pictures, by id; none for any other file."""
     data = json_if_valid(path)
+    if not isinstance(data, list):
+        return {}
+
     entries = {}
-    for row in data if isinstance(data, list) else []:
-        if isinstance(row, dict) and "id" in row and isinstance(row.get("file_paths"), dict):
-            entries[str(row["id"])] = _DatasetEntry(path.parent, row["file_paths"])
+    for row in data:
+        paths = row.get("file_paths") if isinstance(row, dict) else None
+        if isinstance(paths, dict) and "id" in row:
+            entries[str(row["id"])] = _DatasetEntry(path.parent, paths)
 
     return entries
 
