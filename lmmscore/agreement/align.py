@@ -49,7 +49,7 @@ class Sides:
 
     def __init__(self, judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame) -> None:
         self.judges = dict(judges)
-        self.ratings = ratings
+        self.ratings = ratings[ratings["score"].notna()]
         self.rescaled: dict[str, pd.DataFrame] = {}
         """By judge: the ratings on its scale, where judges with different scales need their own."""
         self.overall_parts: list[str] = []
@@ -67,6 +67,7 @@ class Sides:
         tables, ratings = separate_tasks(self.judges, self.ratings)
         ratings, *tables = rename_factors([ratings, *tables], renames or {})
         ratings, *tables = apply_aliases([ratings, *tables], aliases or {})
+        _refuse_ratings_twice(ratings)
         matched = []
         for name, table in zip(self.judges, tables, strict=True):
             table = match_methods(name, table, ratings, self.notes)
@@ -421,6 +422,18 @@ def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) ->
         table.assign(item=table["item"].replace(names), method=table["method"].replace(names))
         for table in tables
     ]
+
+
+def _refuse_ratings_twice(ratings: pd.DataFrame) -> None:
+    """Raise where a rater rated an edit twice, as an alias may make it seem."""
+    twice = ratings[ratings.duplicated([*EDIT, "rater", "factor"])]
+    if not twice.empty:
+        first = twice.iloc[0]
+        rater = f"rater {first['rater']} has" if first["rater"] else "there are"
+        raise FileProblem(
+            f"{rater} two ratings of {first['item']!r}, {first['method']} ({first['factor']}); an "
+            "alias may have given two edits one name: keep one of them"
+        )
 
 
 def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[pd.DataFrame]:

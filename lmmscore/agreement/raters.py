@@ -749,6 +749,8 @@ class VoteAgreement:
     votes: tuple[Vote, ...]
     unread: int = 0
     """Human verdicts on pairs of which the judge's could not be read; not among the votes."""
+    unmatched: int = 0
+    """Human verdicts on pairs that the judge was not asked about; not among the votes either."""
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
@@ -791,7 +793,7 @@ class VoteAgreement:
     def with_one_tie(self) -> VoteAgreement:
         """Return the agreement with all kinds of tie taken as one."""
         merged = [(item, _plain(human), _plain(judge)) for item, human, judge in self.votes]
-        return VoteAgreement(tuple(merged), self.unread)
+        return replace(self, votes=tuple(merged))
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -803,6 +805,7 @@ class VoteAgreement:
         return {
             "n": self.n,
             "unread": self.unread,
+            "unmatched": self.unmatched,
             "accuracy": self.accuracy,
             "interval": self.interval,
             "chance": self.chance,
@@ -826,12 +829,16 @@ def _worth(votes: Sequence[Vote], accuracy: float) -> float:
     for item, human, judge in votes:
         by_item[item] += (human == judge) - accuracy
 
-    n = len(votes)
+    n, items = len(votes), len(by_item)
     together = sum(excess**2 for excess in by_item.values())
     alone = n * accuracy * (1 - accuracy)
     if alone <= SAME:
         # All alike: nothing shows how far items hang together, so each counts once.
-        return len(by_item)
+        return items
+    if items == 1:
+        # What one item's votes have in common cannot be seen in them.
+        return 1.0
+
     return n * min(1.0, alone / max(together, SAME))
 
 
@@ -864,15 +871,18 @@ def agree_on_pairs(
         votes[task if item in shared else "", item, first, second] += said
 
     found: list[Vote] = []
+    asked = set()
     for match in matches(rows):
         first, second = sorted((match.method_a, match.method_b))
         judged = _placed(_said(match), match)
         task = match.task if match.item in shared else ""
         name = f"{task}/{match.item}" if task else match.item
-        on_pair = votes.get((task, match.item, first, second), ())
-        found += [(name, _placed(vote, match), judged) for vote in on_pair]
+        pair = (task, match.item, first, second)
+        asked.add(pair)
+        found += [(name, _placed(vote, match), judged) for vote in votes.get(pair, ())]
 
-    return compare_votes(found)
+    unmatched = sum(len(said) for pair, said in votes.items() if pair not in asked)
+    return replace(compare_votes(found), unmatched=unmatched)
 
 
 def _items_of_several_tasks(rows: Sequence[Comparison], human: Iterable[Pair]) -> set[str]:

@@ -39,7 +39,7 @@ from lmmscore.cli.command_line import (
     text_option,
     write_plots,
 )
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import LmmscoreError, counted
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
 
@@ -211,10 +211,19 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     found = {}
     for name in runs:
         run = Run(Path(name))
-        found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+        one = found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
         say_notes(_notes_on_own_pairs(run, options["human"]))
+        if one.unmatched:
+            say_notes([f"{run.path.name}: {_unmatched_note(one.unmatched)}"])
 
     put(votes_as_text(found, form), options["out"])
+
+
+def _unmatched_note(votes: int) -> str:
+    return (
+        f"{counted(votes, 'human verdict')} excluded, on pairs that the run does not have; items "
+        "and methods are matched by their exact names"
+    )
 
 
 def _notes_on_own_pairs(run: Run, human: Sequence[str]) -> list[str]:

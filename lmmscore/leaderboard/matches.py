@@ -393,7 +393,10 @@ def rank_pairs(
     found = []
     for name in wanted:
         chosen = [row for row in rows if name is None or row.task == name]
-        found.append(_table(chosen, name, names, level, draws, np.random.default_rng(seed)))
+        # A method that a category has no pair of was not entered for it, and unlinks nothing.
+        entered = {one for row in chosen for one in (row.method_a, row.method_b)}
+        own = [one for one in names if one in entered]
+        found.append(_table(chosen, name, own, level, draws, np.random.default_rng(seed)))
 
     notes = [
         "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
@@ -585,11 +588,16 @@ def _intervals(
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return the ends of strengths and of ranks over the resamples that link all methods.
 
-    None where there are no such resamples, or none differs from another.
+    None where most resamples do not link them, or none differs from another.
     """
-    known = None if resampled is None else resampled[~np.isnan(resampled).any(axis=1)]
+    if resampled is None:
+        return None
+
+    known = resampled[~np.isnan(resampled).any(axis=1)]
+    if not len(known) or 2 * len(known) < len(resampled):
+        return None
     # Where every resample is the same, a spread of 0 is no sign that there is none.
-    if known is None or not len(known) or np.ptp(known, axis=0).max() <= SAME:
+    if np.ptp(known, axis=0).max() <= SAME:
         return None
 
     tail = (1 - level) / 2
@@ -648,6 +656,12 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
 def _why_no_intervals(found: FittedStrengths) -> str:
     if found.items == 1:
         return "No intervals: one item has results, and it takes several to see how they vary."
+
+    assert found.resampled is not None
+    unlinked = np.isnan(found.resampled).any(axis=1).mean()
+    if unlinked > 0.5:
+        return f"No intervals: {unlinked:.0%} of the resamples of items do not link all methods."
+
     return "No intervals: every resample of items that links all methods gives the same strengths."
 
 

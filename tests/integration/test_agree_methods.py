@@ -359,6 +359,42 @@ def test_a_panel_is_one_more_judge(tmp_path: Path) -> None:
     assert set(held["panel"]["leave_one_out"]) == {"gpt4o", "j0", "j1"}
 
 
+def test_leaving_a_judge_out_changes_nothing_else(tmp_path: Path) -> None:
+    """Ranks without a judge are by the same factor, weights and tasks as the panel's own."""
+    tables = {}
+    for k, name in enumerate(("one", "two", "three")):
+        good, bad = crowd(seed=k, factor="acc")[0], crowd(seed=k, factor="pre")[0]
+        # By `pre` the methods stand the other way round.
+        bad = bad.assign(score=11 - bad["score"])
+        whole = good.assign(factor="overall")
+        tables[name] = pd.concat([good, bad, whole])
+        tables[name].to_csv(tmp_path / f"{name}.csv", index=False)
+
+    words = ["leaderboard", *(str(tmp_path / f"{name}.csv") for name in tables), "--panel"]
+    for chosen, factor, task in (
+        (["--factor", "pre"], "pre", None),
+        (["--weights", "pre=1"], "pre", None),
+        (["--task", "add"], "overall", "add"),
+    ):
+        held = json.loads(told([*words, *chosen, "--json"]).stdout)
+        for name, ranked in held["panel"]["leave_one_out"].items():
+            rest = pd.concat([table for other, table in tables.items() if other != name])
+            rest = rest[rest["factor"] == factor]
+            rest = rest if task is None else rest[rest["task"] == task]
+            means = rest.groupby("method")["score"].mean()
+            assert ranked == {one: 1 + int((means > means[one]).sum()) for one in means.index}
+
+    assert "rank in add if one judge" in told([*words, "--task", "add", "--format", "md"]).stdout
+    assert "rank over all categories if one" in told([*words, "--format", "md"]).stdout
+
+
+def test_an_alias_that_merges_two_rated_edits_is_refused() -> None:
+    """Their ratings would count as two ratings of one edit by the same person."""
+    scores, ratings = crowd()
+    with pytest.raises(LmmscoreError, match="an alias may have given two edits one name"):
+        agree({"j": scores[scores["method"] != "m1"]}, ratings, aliases={"m1": "m0"})
+
+
 def test_names_that_differ_are_matched_or_given(tmp_path: Path) -> None:
     """Case and punctuation alone are matched with a note; anything else by an alias or a table."""
     scores, ratings = crowd()
