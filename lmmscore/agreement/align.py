@@ -23,6 +23,7 @@ from lmmscore.stats import SAME, Floats, Ints
 from lmmscore.stats.correlation import Ratings
 
 EXAMPLES = 3
+NOBODY_RATED = "edits nobody rated"
 EDIT = ["item", "method"]
 
 Limits = tuple[float, float]
@@ -896,7 +897,7 @@ def pair(scores: pd.DataFrame, means: pd.DataFrame, rated: RatedEdits) -> Paired
     both = means.merge(rated.edits, on=EDIT, how="outer", sort=True)
     complete = both["judge"].notna() & both["people"].notna()
     unrated = both[both["people"].isna()].reset_index(drop=True)
-    left_out = {"edits nobody rated": len(unrated)} if len(unrated) else {}
+    left_out = {NOBODY_RATED: len(unrated)} if len(unrated) else {}
     left_out |= _why_unscored(scores, both[both["judge"].isna()])
     return Paired(both[complete].reset_index(drop=True), left_out, unrated)
 

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement.align import EDIT, Paired, RatedEdits, judge_means, pair, rated_edits
+from lmmscore.agreement.align import (
+    EDIT,
+    NOBODY_RATED,
+    Paired,
+    RatedEdits,
+    judge_means,
+    pair,
+    rated_edits,
+)
 from lmmscore.agreement.levels import (
     FEWEST_FOR_A_VERDICT,
     NO_CEILING,
@@ -609,11 +617,18 @@ def corrected_board(
         _table(str(task), factor, rows) for task, rows in every.groupby("task", sort=False) if task
     ]
     tables.append(_table(None, factor, every))
-    notes = (
+    notes = [
         "Means are of people's ratings, estimated for all edits from those rated and the judge's "
         "scores (PPI++, Student's t). They hold where the rated edits are a random part of all.",
-    )
-    return Leaderboard(tuple(tables), notes=notes, caution=caution, settings={"corrected": True})
+    ]
+    # Unlike unrated edits, these are lost: there is no score to correct.
+    lost = {why: count for why, count in paired.left_out.items() if why != NOBODY_RATED}
+    if lost:
+        told = ", ".join(f"{why} ({count})" for why, count in lost.items())
+        notes.append(f"Excluded: {told}.")
+
+    settings = {"corrected": True}
+    return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
 
 
 def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from lmmscore.agreement import Panel, agree
+from lmmscore.agreement.raters import corrected_board
 from lmmscore.cli import lmmscore as main
 from lmmscore.errors import LmmscoreError
 
@@ -595,3 +596,18 @@ def test_an_overall_made_of_a_factor_on_another_scale_has_no_mae() -> None:
         found = agree({"j": judge}, order, scales=scales, scale=(1, 10))
         values = [found.row("j", factor, "item", "mae") for factor in ("a", "b", "overall")]
         assert [row is not None and row.value is not None for row in values] == [True, False, False]
+
+
+def test_a_corrected_leaderboard_says_which_rated_edits_are_lost() -> None:
+    """An edit that people rated and the judge did not score takes no part, and is counted."""
+    scores, ratings = crowd(20)
+    refused = (scores["item"] == "i03") & (scores["method"] == "m1")
+    scores = scores.assign(
+        score=scores["score"].mask(refused), outcome=scores["outcome"].mask(refused, "refused")
+    )
+    some = ratings[ratings["item"] < "i10"]
+    board = corrected_board(scores, some, "overall", caution="")
+    assert "Excluded: rated edits the judge left refused (1)." in board.notes
+    assert not any(
+        "Excluded" in note for note in corrected_board(*crowd(), "overall", caution="").notes
+    )
