@@ -305,14 +305,19 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
         own = [FactorRecord.of(factor) for factor in dialog.factors]
         return replace(source, manifest=Manifest(factors=own))
 
-    factors = set(source.scores["factor"]) - {OVERALL}
+    by_factor = source.scores[source.scores["factor"] != OVERALL].groupby("factor")["score"]
+    lowest, highest = by_factor.min(), by_factor.max()
     for known in _bundled_dialogs():
-        if {factor.key for factor in known.factors} == factors:
-            # Only the scales: how this file's overall was made is not known.
-            scales = [
-                FactorRecord.of(factor).model_copy(update={"weight": None})
-                for factor in known.factors
-            ]
+        # Only the scales: how this file's overall was made is not known.
+        scales = [
+            FactorRecord.of(factor).model_copy(update={"weight": None}) for factor in known.factors
+        ]
+        if {factor.key for factor in scales} != set(lowest.index):
+            continue
+
+        # The names alone prove little: scores of 0 to 100 under them are on another scale.
+        ends = {factor.key: factor.ends for factor in scales}
+        if all(ends[key][0] <= lowest[key] and highest[key] <= ends[key][1] for key in ends):
             return replace(source, manifest=Manifest(factors=scales))
 
     return source

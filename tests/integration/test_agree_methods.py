@@ -611,3 +611,15 @@ def test_a_corrected_leaderboard_says_which_rated_edits_are_lost() -> None:
     assert not any(
         "Excluded" in note for note in corrected_board(*crowd(), "overall", caution="").notes
     )
+
+
+def test_the_names_of_a_bundled_dialog_do_not_make_its_scale(tmp_path: Path) -> None:
+    """Scores of 0 to 100 under the factors of lmm-score are not on 1 to 10, so there is no MAE."""
+    parts = [crowd(seed=k, factor=key) for k, key in enumerate(("acc", "pre", "qua", "real"))]
+    scores = pd.concat([part[0] for part in parts])
+    ratings = pd.concat([part[1] for part in parts])
+    for times, known in ((1, True), (10, False)):
+        words = written(tmp_path, scores.assign(score=scores["score"] * times), ratings)
+        found = json.loads(told([*words, "--factor", "acc", "--scale", "1,10", "--json"]).stdout)
+        [row] = rows_of(found, level="item", statistic="mae", task=None)
+        assert (row["value"] is not None) is known
