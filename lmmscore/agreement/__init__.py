@@ -36,18 +36,14 @@ from lmmscore.stats import SAME, Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 
-
 DRAWS = 9_999
 """Random draws that are asked for, of which a test makes as many as it needs."""
-
 
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
 
-
 Step = Callable[[], None]
 """Called after each step, so that someone may be shown how far the work is."""
-
 
 PanelScores = Literal["raw", "z"]
 

@@ -607,16 +607,12 @@ _LEVELS = {
 
 Entry = dict[str, Any]
 
-
 ALPHA = 0.05
-
 
 PANEL = "panel"
 
-
 PANEL_WITHOUT = f"{PANEL} without "
 """What the panel without one of its judges is called, before the judge's name."""
-
 
 ENOUGH_DRAWS = 1_999
 """Permutations of a test, at most, unless Holm's correction needs more."""

@@ -752,7 +752,6 @@ _BOTH_GOOD = frozenset(("tievote", "bothgood", "tie good", "both good", "good"))
 _BOTH_BAD = frozenset(("bothbad_vote", "bothbad", "tie bad", "both bad", "bad", "tie (bothbad)"))
 _TIES = frozenset((TIE, "draw", "equal", "both", "neither"))
 
-
 Vote = tuple[str, str, str]
 """An item, a human verdict and the judge's: `first`, `second`, `tie`, `good` or `bad` each."""
 

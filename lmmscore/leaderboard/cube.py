@@ -19,9 +19,7 @@ from lmmscore.stats import Floats, Ints, as_json, sample_std
 
 Missing = Literal["exclude", "worst"]
 
-
 Scales = Mapping[str, tuple[float, float]]
-
 
 _NEEDED = ("item", "task", "method", "factor", "score")
 

@@ -301,13 +301,10 @@ class Leaderboard(RankedTables[BoardTable]):
 
 Average = Literal["items", "tasks"]
 
-
 Family = Literal["table", "tables"]
-
 
 SKEWED = 1.0
 """Skewness beyond which few items make intervals of means too narrow."""
-
 
 DRAWS = 10_000
 """Sign patterns drawn at least, where not all of them can be tried."""
@@ -762,10 +759,8 @@ def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
 
 VERY_FEW_ITEMS = 5
 
-
 MANY_ITEMS = 75
 """Items from which on the mean of skewed scores is near enough to normal."""
-
 
 NAMED = 3
 """Contradictions that are listed; the rest are only counted."""
@@ -962,7 +957,6 @@ def small_print(notes: Sequence[str]) -> list[str]:
 
 
 _Place = Callable[[float], float]
-
 
 _LINE, _LEFT, _WIDTH, _RIGHT = 22, 180, 360, 60
 

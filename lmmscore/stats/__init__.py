@@ -788,7 +788,6 @@ def rank_limits(names: list[str], better: set[tuple[str, str]]) -> dict[str, tup
 FEWEST_RATED = 3
 """Rated edits below which a variance is not worth computing."""
 
-
 FEW_RATED = 10
 """Rated edits below which an estimate carries a caution."""
 
