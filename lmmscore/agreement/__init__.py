@@ -104,13 +104,12 @@ def agree(
     known = align.scales_by_judge(scales or {}, list(judges))
     shares = align.weights_by_judge(weights, list(judges))
     if renames:
-        # Scales and weights were recorded under the names that a run's own dialog has.
-        for judge, table in judges.items():
-            known[judge] = align.renamed_settings(known[judge], table, renames)
-            own = align.renamed_settings(shares.pop(judge, {}), table, renames)
-            if own and OVERALL not in own:
-                # A factor that is called the overall now was not made by any weights.
-                shares[judge] = own
+        # Both were recorded under the names that a run's own dialog has.
+        known = {
+            judge: align.renamed_settings(own, judges[judge], renames)
+            for judge, own in known.items()
+        }
+        shares = align.renamed_weights(shares, judges, renames)
 
     sides = align.Sides(judges, ratings)
     sides.match_names(renames, aliases, methods)

@@ -162,11 +162,15 @@ class Sides:
         for table in self.judges.values():
             scored |= set(table["factor"].unique())
 
-        both = [name for name in rated if name in scored]
-        wanted = [factor for factor in (weights or both) if factor != OVERALL]
-        if OVERALL in rated or OVERALL not in scored or not set(wanted) <= set(both):
+        if OVERALL in rated or OVERALL not in scored:
             return []
-        return wanted
+
+        both = [name for name in rated if name in scored]
+        if not weights:
+            return both
+
+        # Without one of the factors that count, it would be another overall than the judge's.
+        return list(weights) if set(weights) <= set(both) else []
 
     def shared_factors(self, wanted: Sequence[str]) -> dict[str, list[str]]:
         """Return the factors that each judge shares with people; the wanted ones, if named.
@@ -304,6 +308,21 @@ def renamed_settings(
     own = {old: new for old, new in renames.items() if old in set(scores["factor"])}
     kept = {name: one for name, one in settings.items() if not replaced(name, own)}
     return {own.get(name, name): one for name, one in kept.items()}
+
+
+def renamed_weights(
+    by_judge: Mapping[str, Weights], judges: Mapping[str, pd.DataFrame], renames: Mapping[str, str]
+) -> dict[str, Weights]:
+    """Return the weights under the factors' new names, without judges that get another overall."""
+    found: dict[str, Weights] = {}
+    for judge, own in by_judge.items():
+        table = judges[judge]
+        new_names = {renames.get(str(factor)) for factor in table["factor"].unique()}
+        # A factor that is called the overall now was not made by any weights.
+        if OVERALL not in new_names:
+            found[judge] = renamed_settings(own, table, renames)
+
+    return found
 
 
 def rename_factors(

@@ -788,8 +788,13 @@ class VoteAgreement:
         if not self.votes:
             return None
 
-        human = Counter(said for _, said, _ in self.votes)
-        judge = Counter(said for _, _, said in self.votes)
+        human: Counter[str] = Counter()
+        judge: Counter[str] = Counter()
+        for _, said, judged in self.votes:
+            human[said] += 1
+            judge[judged] += 1
+
+        # A verdict that only one side gives is never met by chance.
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
     @property
