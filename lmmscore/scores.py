@@ -624,6 +624,7 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
         raise FileProblem(f"{where}: no expected scores; `lmmscore run --logprobs` asks for them")
 
     numbers = pd.to_numeric(scores[EXPECTED], errors="coerce")
+    # Never the stated score in place of a missing expected one: the two are different figures.
     lacking = numbers.isna() & (scores["outcome"] == Outcome.SCORED.value)
     outcome = scores["outcome"].where(~lacking, Outcome.UNREADABLE.value)
     reason = scores["reason"].where(~lacking, "no expected score")

@@ -65,6 +65,7 @@ class Sides:
         methods: Sequence[str] = (),
     ) -> None:
         """Give factors, items and methods the same names; keep only some methods, if named."""
+        # First of all: everything after this goes by the id of an item alone.
         tables, ratings = separate_tasks(self.judges, self.ratings)
         ratings, *tables = rename_factors([ratings, *tables], renames or {})
         ratings, *tables = apply_aliases([ratings, *tables], aliases or {})

@@ -792,6 +792,7 @@ def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator
     if a.shape[1] < 3:
         return entry | {"value": None, "why": "a comparison of rankings needs three methods"}
 
+    # Swapping scores of judges with different habits is fair only on a common scale.
     a, b = _z_scores(a), _z_scores(b)
     target = np.nanmean(people, axis=0)[None, :]
     there = (~np.isnan(a)).astype(float)

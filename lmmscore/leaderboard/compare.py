@@ -797,6 +797,7 @@ def pool(
             "or add --anyway to pool them all the same."
         )
 
+    # Each run's repeats follow those of the run before: the same judgement twice would be refused.
     frames, last = [], 0
     for frame in scores:
         frames.append(frame.assign(repeat=frame["repeat"] + last))

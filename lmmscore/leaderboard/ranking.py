@@ -343,6 +343,7 @@ def rank(
     scores = scores if weights is None else reweigh(scores, weights)
     cube = tabulate(scores)
 
+    # Over all tasks, before any is chosen: what one task alone shows of a scale is less.
     ends = scale_ends(cube, rules.scales)
     figures = []
     for key in chosen_factors(cube, factor):
@@ -704,6 +705,7 @@ def rank_ranges(
 
     A method stands best when its own missing scores are the highest and all others' the lowest.
     """
+    # Bounds, not a search: a mean rises with each of its scores, so the extremes are at the ends.
     low = column_means(cube.filled(factor, lowest), strata)
     high = column_means(cube.filled(factor, highest), strata)
     best = 1 + (low[None, :] > high[:, None] + SAME).sum(axis=1)
