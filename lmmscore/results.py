@@ -215,9 +215,21 @@ def agree(
     `factors`, `scales`, `scale`, `weights`, `resamples`, `seed`, as
     `lmmscore.agreement.agree` describes them.
     """
-    opened = {name: _opened(judge) for name, judge in _named_judges(judges).items()}
-    tables = {name: one.scores() if isinstance(one, Run) else one for name, one in opened.items()}
-    known = _recorded_settings({name: one for name, one in opened.items() if isinstance(one, Run)})
+    tables: dict[str, pd.DataFrame] = {}
+    runs: dict[str, Run] = {}
+    for name, judge in _named_judges(judges).items():
+        opened = _opened(judge)
+        if isinstance(opened, Run):
+            runs[name] = opened
+            opened = opened.scores()
+
+        tables[name] = opened
+
+    # What each run has on record of its own; a bare table has nothing.
+    known = {
+        "scales": {name: run.manifest.scales() for name, run in runs.items()},
+        "weights": {name: run.manifest.weights for name, run in runs.items()},
+    }
     table = ratings if isinstance(ratings, pd.DataFrame) else read_ratings(*_listed(ratings))
     found = compare_with_people(tables, table, **{**known, **options})
     return _become(JudgeAgreement, found)
@@ -255,11 +267,3 @@ def _opened(judge: JudgeScores) -> Run | pd.DataFrame:
         return judge
     path = Path(judge)
     return open_folder(path) if path.is_dir() else read_scores(path)
-
-
-def _recorded_settings(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """Return the scales and weights that runs have on record, each its own."""
-    return {
-        "scales": {name: run.manifest.scales() for name, run in runs.items()},
-        "weights": {name: run.manifest.weights for name, run in runs.items()},
-    }

@@ -780,23 +780,25 @@ def scores_in(
         )
 
     edits = _edits_in(path, field, layout, notes)
-    named_so = OVERALL in renames.values()
-    renames = _with_overall(renames, _factors_of(edits), str(path), notes)
-    refuse_merging(_factors_of(edits), renames)
-    edits = [_renamed(edit, renames) for edit in edits]
+    all_renames = _with_overall(renames, _factors_of(edits), str(path), notes)
+    refuse_merging(_factors_of(edits), all_renames)
+    edits = [_renamed(edit, all_renames) for edit in edits]
+    _refuse_duplicates(edits)
+
     factors = _factors_of(edits)
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
         # A column that the user calls the overall stands; any other gives way to the rule.
-        if OVERALL in factors and dialog.formula is not None and not named_so:
-            factors.remove(OVERALL)
-            notes.append(f"{path}: its own overall is ignored; the rule of {dialog.name} gives it")
+        if OVERALL not in renames.values():
+            factors = _without_overall(factors, dialog, str(path), notes)
 
     if not factors:
         raise FileProblem(f"{path}: no scores in it; a score is a number under its factor's name")
 
-    _refuse_duplicates(edits)
-    return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
+    scores: list[Score] = []
+    for edit in edits:
+        scores += _scores_of(edit, factors, dialog)
+    return scores
 
 
 def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[Edit]:
@@ -934,6 +936,14 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
     return known + ([OVERALL] if OVERALL in found else [])
 
 
+def _without_overall(factors: list[str], dialog: Dialog, where: str, notes: list[str]) -> list[str]:
+    """Return the factors without an overall that the dialog's rule gives."""
+    if OVERALL not in factors or dialog.formula is None:
+        return factors
+    notes.append(f"{where}: its own overall is ignored; the rule of {dialog.name} gives it")
+    return [factor for factor in factors if factor != OVERALL]
+
+
 def _refuse_duplicates(edits: list[Edit]) -> None:
     """Refuse an edit that is scored twice: which of the two counts is not ours to guess."""
     seen: dict[tuple[str, str, str, int], str] = {}
@@ -949,8 +959,12 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
 
 def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterator[Score]:
     """Yield the scores of one edit, the overall last."""
-    own = [factor for factor in factors if factor in edit.cells or not edit.whole]
-    read = {factor: _read(edit, factor, dialog) for factor in own}
+    read = {}
+    for factor in factors:
+        # A table lacks the score of an empty cell; a folder has what its files are about.
+        if factor in edit.cells or not edit.whole:
+            read[factor] = _read(edit, factor, dialog)
+
     if OVERALL not in read and not edit.whole:
         read[OVERALL] = _overall(read, dialog)
 

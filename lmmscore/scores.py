@@ -225,8 +225,13 @@ def _row(row: Mapping[str, str | None], where: str) -> Comparison:
         raise FileProblem(f"{where}: winner {winner!r} is neither of the pair, nor `{TIE}`")
     if (outcome == Outcome.SCORED) != bool(winner):
         raise FileProblem(f"{where}: winner {winner!r} does not go with outcome {outcome}")
+    if methods[0] == methods[1]:
+        raise FileProblem(f"{where}: {methods[0]} cannot be compared with itself")
     if cells["order"] not in ("ab", "ba", ""):
         raise FileProblem(f"{where}: order {cells['order']!r} is neither ab nor ba")
+    # Which place was preferred, and which lines are one match, follows from the order.
+    if winner and not cells["order"]:
+        raise FileProblem(f"{where}: a winner, but no order; write ab or ba, whichever was shown")
     if not cells["repeat"].isdecimal() or int(cells["repeat"]) < 1:
         raise FileProblem(f"{where}: repeat {cells['repeat']!r} is not a whole number from 1")
 
@@ -619,6 +624,7 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
         raise FileProblem(f"{where}: no expected scores; `lmmscore run --logprobs` asks for them")
 
     numbers = pd.to_numeric(scores[EXPECTED], errors="coerce")
+    # Never the stated score in place of a missing expected one: the two are different figures.
     lacking = numbers.isna() & (scores["outcome"] == Outcome.SCORED.value)
     outcome = scores["outcome"].where(~lacking, Outcome.UNREADABLE.value)
     reason = scores["reason"].where(~lacking, "no expected score")

@@ -36,18 +36,14 @@ from lmmscore.stats import SAME, Floats, column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 
-
 DRAWS = 9_999
 """Random draws that are asked for, of which a test makes as many as it needs."""
-
 
 STEPS = 3
 """Of one factor of one judge: the levels, the ceiling, the rest."""
 
-
 Step = Callable[[], None]
 """Called after each step, so that someone may be shown how far the work is."""
-
 
 PanelScores = Literal["raw", "z"]
 
@@ -108,13 +104,12 @@ def agree(
     known = align.scales_by_judge(scales or {}, list(judges))
     shares = align.weights_by_judge(weights, list(judges))
     if renames:
-        # Scales and weights were recorded under the names that a run's own dialog has.
-        for judge, table in judges.items():
-            known[judge] = align.renamed_settings(known[judge], table, renames)
-            own = align.renamed_settings(shares.pop(judge, {}), table, renames)
-            if own and OVERALL not in own:
-                # A factor that is called the overall now was not made by any weights.
-                shares[judge] = own
+        # Both were recorded under the names that a run's own dialog has.
+        known = {
+            judge: align.renamed_settings(own, judges[judge], renames)
+            for judge, own in known.items()
+        }
+        shares = align.renamed_weights(shares, judges, renames)
 
     sides = align.Sides(judges, ratings)
     sides.match_names(renames, aliases, methods)

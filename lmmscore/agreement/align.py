@@ -23,6 +23,7 @@ from lmmscore.stats import SAME, Floats, Ints
 from lmmscore.stats.correlation import Ratings
 
 EXAMPLES = 3
+NOBODY_RATED = "edits nobody rated"
 EDIT = ["item", "method"]
 
 Limits = tuple[float, float]
@@ -49,7 +50,7 @@ class Sides:
 
     def __init__(self, judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame) -> None:
         self.judges = dict(judges)
-        self.ratings = ratings
+        self.ratings = ratings[ratings["score"].notna()]
         self.rescaled: dict[str, pd.DataFrame] = {}
         """By judge: the ratings on its scale, where judges with different scales need their own."""
         self.overall_parts: list[str] = []
@@ -64,9 +65,11 @@ class Sides:
         methods: Sequence[str] = (),
     ) -> None:
         """Give factors, items and methods the same names; keep only some methods, if named."""
+        # First of all: everything after this goes by the id of an item alone.
         tables, ratings = separate_tasks(self.judges, self.ratings)
         ratings, *tables = rename_factors([ratings, *tables], renames or {})
         ratings, *tables = apply_aliases([ratings, *tables], aliases or {})
+        _refuse_ratings_twice(ratings)
         matched = []
         for name, table in zip(self.judges, tables, strict=True):
             table = match_methods(name, table, ratings, self.notes)
@@ -160,11 +163,15 @@ class Sides:
         for table in self.judges.values():
             scored |= set(table["factor"].unique())
 
-        both = [name for name in rated if name in scored]
-        wanted = [factor for factor in (weights or both) if factor != OVERALL]
-        if OVERALL in rated or OVERALL not in scored or not set(wanted) <= set(both):
+        if OVERALL in rated or OVERALL not in scored:
             return []
-        return wanted
+
+        both = [name for name in rated if name in scored]
+        if not weights:
+            return both
+
+        # Without one of the factors that count, it would be another overall than the judge's.
+        return list(weights) if set(weights) <= set(both) else []
 
     def shared_factors(self, wanted: Sequence[str]) -> dict[str, list[str]]:
         """Return the factors that each judge shares with people; the wanted ones, if named.
@@ -304,6 +311,21 @@ def renamed_settings(
     return {own.get(name, name): one for name, one in kept.items()}
 
 
+def renamed_weights(
+    by_judge: Mapping[str, Weights], judges: Mapping[str, pd.DataFrame], renames: Mapping[str, str]
+) -> dict[str, Weights]:
+    """Return the weights under the factors' new names, without judges that get another overall."""
+    found: dict[str, Weights] = {}
+    for judge, own in by_judge.items():
+        table = judges[judge]
+        new_names = {renames.get(str(factor)) for factor in table["factor"].unique()}
+        # A factor that is called the overall now was not made by any weights.
+        if OVERALL not in new_names:
+            found[judge] = renamed_settings(own, table, renames)
+
+    return found
+
+
 def rename_factors(
     tables: Sequence[pd.DataFrame], renames: Mapping[str, str]
 ) -> list[pd.DataFrame]:
@@ -421,6 +443,18 @@ def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) ->
         table.assign(item=table["item"].replace(names), method=table["method"].replace(names))
         for table in tables
     ]
+
+
+def _refuse_ratings_twice(ratings: pd.DataFrame) -> None:
+    """Raise where a rater rated an edit twice, as an alias may make it seem."""
+    twice = ratings[ratings.duplicated([*EDIT, "rater", "factor"])]
+    if not twice.empty:
+        first = twice.iloc[0]
+        rater = f"rater {first['rater']} has" if first["rater"] else "there are"
+        raise FileProblem(
+            f"{rater} two ratings of {first['item']!r}, {first['method']} ({first['factor']}); an "
+            "alias may have given two edits one name: keep one of them"
+        )
 
 
 def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[pd.DataFrame]:
@@ -883,7 +917,7 @@ def pair(scores: pd.DataFrame, means: pd.DataFrame, rated: RatedEdits) -> Paired
     both = means.merge(rated.edits, on=EDIT, how="outer", sort=True)
     complete = both["judge"].notna() & both["people"].notna()
     unrated = both[both["people"].isna()].reset_index(drop=True)
-    left_out = {"edits nobody rated": len(unrated)} if len(unrated) else {}
+    left_out = {NOBODY_RATED: len(unrated)} if len(unrated) else {}
     left_out |= _why_unscored(scores, both[both["judge"].isna()])
     return Paired(both[complete].reset_index(drop=True), left_out, unrated)
 

@@ -607,16 +607,12 @@ _LEVELS = {
 
 Entry = dict[str, Any]
 
-
 ALPHA = 0.05
-
 
 PANEL = "panel"
 
-
 PANEL_WITHOUT = f"{PANEL} without "
 """What the panel without one of its judges is called, before the judge's name."""
-
 
 ENOUGH_DRAWS = 1_999
 """Permutations of a test, at most, unless Holm's correction needs more."""
@@ -796,6 +792,7 @@ def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator
     if a.shape[1] < 3:
         return entry | {"value": None, "why": "a comparison of rankings needs three methods"}
 
+    # Swapping scores of judges with different habits is fair only on a common scale.
     a, b = _z_scores(a), _z_scores(b)
     target = np.nanmean(people, axis=0)[None, :]
     there = (~np.isnan(a)).astype(float)

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement.align import EDIT, Paired, RatedEdits, judge_means, pair, rated_edits
+from lmmscore.agreement.align import (
+    EDIT,
+    NOBODY_RATED,
+    Paired,
+    RatedEdits,
+    judge_means,
+    pair,
+    rated_edits,
+)
 from lmmscore.agreement.levels import (
     FEWEST_FOR_A_VERDICT,
     NO_CEILING,
@@ -609,11 +617,18 @@ def corrected_board(
         _table(str(task), factor, rows) for task, rows in every.groupby("task", sort=False) if task
     ]
     tables.append(_table(None, factor, every))
-    notes = (
+    notes = [
         "Means are of people's ratings, estimated for all edits from those rated and the judge's "
         "scores (PPI++, Student's t). They hold where the rated edits are a random part of all.",
-    )
-    return Leaderboard(tuple(tables), notes=notes, caution=caution, settings={"corrected": True})
+    ]
+    # Unlike unrated edits, these are lost: there is no score to correct.
+    lost = {why: count for why, count in paired.left_out.items() if why != NOBODY_RATED}
+    if lost:
+        told = ", ".join(f"{why} ({count})" for why, count in lost.items())
+        notes.append(f"Excluded: {told}.")
+
+    settings = {"corrected": True}
+    return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
 
 
 def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
@@ -737,7 +752,6 @@ _BOTH_GOOD = frozenset(("tievote", "bothgood", "tie good", "both good", "good"))
 _BOTH_BAD = frozenset(("bothbad_vote", "bothbad", "tie bad", "both bad", "bad", "tie (bothbad)"))
 _TIES = frozenset((TIE, "draw", "equal", "both", "neither"))
 
-
 Vote = tuple[str, str, str]
 """An item, a human verdict and the judge's: `first`, `second`, `tie`, `good` or `bad` each."""
 
@@ -749,6 +763,8 @@ class VoteAgreement:
     votes: tuple[Vote, ...]
     unread: int = 0
     """Human verdicts on pairs of which the judge's could not be read; not among the votes."""
+    unmatched: int = 0
+    """Human verdicts on pairs that the judge was not asked about; not among the votes either."""
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
@@ -772,8 +788,13 @@ class VoteAgreement:
         if not self.votes:
             return None
 
-        human = Counter(said for _, said, _ in self.votes)
-        judge = Counter(said for _, _, said in self.votes)
+        human: Counter[str] = Counter()
+        judge: Counter[str] = Counter()
+        for _, said, judged in self.votes:
+            human[said] += 1
+            judge[judged] += 1
+
+        # A verdict that only one side gives is never met by chance.
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
     @property
@@ -791,7 +812,7 @@ class VoteAgreement:
     def with_one_tie(self) -> VoteAgreement:
         """Return the agreement with all kinds of tie taken as one."""
         merged = [(item, _plain(human), _plain(judge)) for item, human, judge in self.votes]
-        return VoteAgreement(tuple(merged), self.unread)
+        return replace(self, votes=tuple(merged))
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
@@ -803,6 +824,7 @@ class VoteAgreement:
         return {
             "n": self.n,
             "unread": self.unread,
+            "unmatched": self.unmatched,
             "accuracy": self.accuracy,
             "interval": self.interval,
             "chance": self.chance,
@@ -826,12 +848,16 @@ def _worth(votes: Sequence[Vote], accuracy: float) -> float:
     for item, human, judge in votes:
         by_item[item] += (human == judge) - accuracy
 
-    n = len(votes)
+    n, items = len(votes), len(by_item)
     together = sum(excess**2 for excess in by_item.values())
     alone = n * accuracy * (1 - accuracy)
     if alone <= SAME:
         # All alike: nothing shows how far items hang together, so each counts once.
-        return len(by_item)
+        return items
+    if items == 1:
+        # What one item's votes have in common cannot be seen in them.
+        return 1.0
+
     return n * min(1.0, alone / max(together, SAME))
 
 
@@ -864,15 +890,18 @@ def agree_on_pairs(
         votes[task if item in shared else "", item, first, second] += said
 
     found: list[Vote] = []
+    asked = set()
     for match in matches(rows):
         first, second = sorted((match.method_a, match.method_b))
         judged = _placed(_said(match), match)
         task = match.task if match.item in shared else ""
         name = f"{task}/{match.item}" if task else match.item
-        on_pair = votes.get((task, match.item, first, second), ())
-        found += [(name, _placed(vote, match), judged) for vote in on_pair]
+        pair = (task, match.item, first, second)
+        asked.add(pair)
+        found += [(name, _placed(vote, match), judged) for vote in votes.get(pair, ())]
 
-    return compare_votes(found)
+    unmatched = sum(len(said) for pair, said in votes.items() if pair not in asked)
+    return replace(compare_votes(found), unmatched=unmatched)
 
 
 def _items_of_several_tasks(rows: Sequence[Comparison], human: Iterable[Pair]) -> set[str]:

@@ -39,7 +39,7 @@ from lmmscore.cli.command_line import (
     text_option,
     write_plots,
 )
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import LmmscoreError, counted
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
 
@@ -211,10 +211,19 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     found = {}
     for name in runs:
         run = Run(Path(name))
-        found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+        one = found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
         say_notes(_notes_on_own_pairs(run, options["human"]))
+        if one.unmatched:
+            say_notes([f"{run.path.name}: {_unmatched_note(one.unmatched)}"])
 
     put(votes_as_text(found, form), options["out"])
+
+
+def _unmatched_note(votes: int) -> str:
+    return (
+        f"{counted(votes, 'human verdict')} excluded, on pairs that the run does not have; items "
+        "and methods are matched by their exact names"
+    )
 
 
 def _notes_on_own_pairs(run: Run, human: Sequence[str]) -> list[str]:
@@ -296,14 +305,19 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
         own = [FactorRecord.of(factor) for factor in dialog.factors]
         return replace(source, manifest=Manifest(factors=own))
 
-    factors = set(source.scores["factor"]) - {OVERALL}
+    by_factor = source.scores[source.scores["factor"] != OVERALL].groupby("factor")["score"]
+    lowest, highest = by_factor.min(), by_factor.max()
     for known in _bundled_dialogs():
-        if {factor.key for factor in known.factors} == factors:
-            # Only the scales: how this file's overall was made is not known.
-            scales = [
-                FactorRecord.of(factor).model_copy(update={"weight": None})
-                for factor in known.factors
-            ]
+        # Only the scales: how this file's overall was made is not known.
+        scales = [
+            FactorRecord.of(factor).model_copy(update={"weight": None}) for factor in known.factors
+        ]
+        if {factor.key for factor in scales} != set(lowest.index):
+            continue
+
+        # The names alone prove little: scores of 0 to 100 under them are on another scale.
+        ends = {factor.key: factor.ends for factor in scales}
+        if all(ends[key][0] <= lowest[key] and highest[key] <= ends[key][1] for key in ends):
             return replace(source, manifest=Manifest(factors=scales))
 
     return source

@@ -41,7 +41,7 @@ from lmmscore.cli.command_line import (
 from lmmscore.report.formats import NONE, Grid, plain
 
 if TYPE_CHECKING:
-    from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard import BoardTable, Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.cube import Scales
     from lmmscore.leaderboard.diagnostics import Extras
@@ -204,6 +204,8 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
 def _source(runs: tuple[str, ...], options: dict[str, Any]) -> tuple[Source, PanelBoard | None]:
     """Return what is ranked: one run, several pooled, or a panel of them."""
     sources = [_part_of(source, options) for source in open_sources(runs)]
+    # What is recorded of a scale or of weights holds for all of them together only if all agree.
+    options["sources"] = sources
     if options["expected"]:
         from lmmscore.scores import with_expected
 
@@ -273,16 +275,22 @@ class PanelBoard:
             "Leave one judge out",
             ("Method", *(f"without {name}" for name in self.without)),
             tuple(rows),
-            "Each method's rank over all categories if one judge is left out.",
+            f"Each method's rank {_over(board.tables[-1])} if one judge is left out.",
             text_columns=frozenset({0}),
         )
         return [left_out, *found]
 
 
+def _over(table: BoardTable) -> str:
+    """Return what a table is over, in the words of a caption."""
+    if table.task is not None:
+        return f"in {table.task}"
+    return f"over {', '.join(table.among)}" if table.among else "over all categories"
+
+
 def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     """Return the mean of several runs' judges as one source."""
     from lmmscore.agreement import disagreements, panel_notes, panel_scores, without_each
-    from lmmscore.leaderboard import rank
     from lmmscore.run_folder import Manifest
 
     if len(sources) < 2:
@@ -297,16 +305,18 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     models = {source.name: source.models for source in sources}
     families = name_table(options["family_file"])
     notes = [f"{text}." for text in panel_notes(tables, how, models, families)]
-    without = {}
-    for name, rest in without_each(tables, how).items():
-        ranked = rank(rest, resamples=0).tables[-1].rows
-        without[name] = {row.method: row.rank for row in ranked}
-
-    factors = list(together["factor"].unique())
-    factor = "overall" if "overall" in factors else str(factors[0])
     # Standardised scores are on no judge's scale, so what the runs record of theirs does not hold.
     manifest = for_all(sources, sources[0].manifest if how == "raw" else Manifest())
     source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
+
+    # Ranked as the panel itself is, or the ranks would differ for other reasons than the judge.
+    plain_rank = {**options, "resamples": 0}
+    without = {}
+    for name, rest in without_each(tables, how).items():
+        ranked = _board(replace(source, scores=rest), plain_rank).tables[-1]
+        without[name] = {row.method: row.rank for row in ranked.rows}
+
+    factor = _board(source, plain_rank).tables[-1].factor
     return PanelBoard(source, tuple(notes), without, disagreements(tables, factor))
 
 
@@ -461,8 +471,15 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the scale given, or those on record, of several runs only what all of them have."""
     if options["scale"] is None:
-        return source.manifest.scales(_weights(options))
+        found = source.manifest.scales(_weights(options))
+        every = [one.manifest.scales(_weights(options)) for one in options["sources"]]
+        return {
+            name: ends
+            for name, ends in found.items()
+            if all(own.get(name) == ends for own in every)
+        }
 
     return dict.fromkeys([*source.scores["factor"].unique(), "overall"], options["scale"])
 
@@ -583,6 +600,8 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 
     given = _weights(options)
     weights = source.manifest.weights if given is None else given
+    if given is None and any(one.manifest.weights != weights for one in options["sources"]):
+        weights = None
     scores = _of_tasks(source, options).scores
     scores = scores if given is None else reweigh(scores, given)
     return extras(

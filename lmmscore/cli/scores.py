@@ -63,9 +63,14 @@ def command(
 
 
 def _summary(scores: Sequence[Score]) -> str:
-    edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
-    factors = dict.fromkeys(score.factor for score in scores)
+    """Return in a line how many edits and which factors were read."""
+    edits = set()
+    factors: dict[str, None] = {}
+    for score in scores:
+        edits.add((score.item, score.task, score.method, score.repeat))
+        factors[score.factor] = None
+
     own = [factor for factor in factors if factor != OVERALL]
     listed = f" ({', '.join(own)})" if own else ""
     overall = " and overall" if OVERALL in factors else ""
-    return f"{counted(edits, 'edit')}, {counted(len(own), 'factor')}{listed}{overall}"
+    return f"{counted(len(edits), 'edit')}, {counted(len(own), 'factor')}{listed}{overall}"

@@ -130,18 +130,12 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow
     )
 
 
-def _number(path: Path, line: int, name: str, text: str | None) -> float | None:
-    if text is None or not text.strip():
-        return None
-
+def _number(path: Path, line: int, name: str, cell: str | None) -> float | None:
+    """Return a printed figure, None for an empty cell. Raises FileProblem for anything else."""
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-
-    if not math.isfinite(value):
-        raise FileProblem(f"{path}, line {line}: {name} {text.strip()!r} is not a number")
-    return value
+        return number(cell)
+    except ValueError as error:
+        raise FileProblem(f"{path}, line {line}: {name} {error}") from error
 
 
 def check(entries: Sequence[PublishedRow], *, scale: tuple[float, float]) -> list[Problem]:
@@ -316,11 +310,10 @@ def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrela
         of = (column,) if len(columns) > 1 else ()
         for line, row in zip(table.lines, table.rows, strict=True):
             shown = text(row[column])
-            if not shown:
+            value = _number(path, line, column, shown)
+            if value is None:
                 continue
 
-            value = _number(path, line, column, shown)
-            assert value is not None
             decimals = len(shown.partition(".")[2])
             group = (*(text(row[name]) for name in others), *of)
             found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
@@ -804,6 +797,7 @@ def pool(
             "or add --anyway to pool them all the same."
         )
 
+    # Each run's repeats follow those of the run before: the same judgement twice would be refused.
     frames, last = [], 0
     for frame in scores:
         frames.append(frame.assign(repeat=frame["repeat"] + last))

@@ -19,9 +19,7 @@ from lmmscore.stats import Floats, Ints, as_json, sample_std
 
 Missing = Literal["exclude", "worst"]
 
-
 Scales = Mapping[str, tuple[float, float]]
-
 
 _NEEDED = ("item", "task", "method", "factor", "score")
 
@@ -102,6 +100,7 @@ def tabulate(scores: pd.DataFrame) -> Cube:
     factor, factors = _codes(scores["factor"])
     repeat = _repeats(scores)
     shape = (len(pairs), len(methods), len(factors))
+    # One number per cell: counting and summing by cell is then a single pass, however many lines.
     cell = np.ravel_multi_index((item, method, factor), shape)
     _refuse_twice(scores, cell * (int(repeat.max()) + 1) + repeat)
     value = scores["score"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -306,6 +305,9 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     total = np.bincount(
         edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
     )
+
+    # A factor that was not asked is excused; one that was asked and not scored is missing, and
+    # then there is no overall: a mean of what happened to be readable would be another figure.
     absent = _left_out(parts) & (share > 0)
     given = np.bincount(edit[counts], minlength=len(total))
     excused = np.bincount(edit[absent], minlength=len(total))

@@ -210,10 +210,8 @@ def corrected(tables: Sequence[Differences]) -> list[Differences]:
 
 MOST_ITEMS = 1_000_000
 
-
 MOST_REPEATS = 10
 """More repeats than this are never proposed: more items are cheaper."""
-
 
 CONFIDENCE = 0.8
 """Of the range of items: a pilot only bounds the size of a difference."""

@@ -7,7 +7,7 @@ pair of which an order gave no verdict is left out and counted.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -385,33 +385,53 @@ def rank_pairs(
     if not rows:
         raise LmmscoreError("there are no comparisons to rank: the table is empty")
 
-    seen = dict.fromkeys(name for row in rows for name in (row.method_a, row.method_b))
-    names = [name for name in methods if name in seen] or list(seen)
     draws = min(resamples, MOST_RESAMPLES)
     tasks = list(dict.fromkeys(row.task for row in rows))
-    wanted = _chosen(tasks, task)
     found = []
-    for name in wanted:
+    for name in _chosen(tasks, task):
         chosen = [row for row in rows if name is None or row.task == name]
-        found.append(_table(chosen, name, names, level, draws, np.random.default_rng(seed)))
-
-    notes = [
-        "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
-        "Win rate: a tie counts one half."
-    ]
-    if any(table.has_intervals for table in found):
-        notes.append(
-            f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
-            f"items, percentiles, seed {seed}."
-        )
-        if any(table.has_intervals and table.items < FEW_ITEMS for table in found):
-            notes.append(
-                f"With fewer than {FEW_ITEMS} items, intervals of strengths hold less often than "
-                "stated: about 90% with 10 items, 93% with 20."
-            )
+        own = _methods_of(chosen, methods)
+        found.append(_table(chosen, name, own, level, draws, np.random.default_rng(seed)))
 
     settings = {"level": level, "resamples": draws, "seed": seed}
-    return PairBoard(tuple(found), tuple(notes), caution, settings)
+    notes = (
+        "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
+        "Win rate: a tie counts one half.",
+        *_interval_notes(found, level, draws, seed),
+    )
+    return PairBoard(tuple(found), notes, caution, settings)
+
+
+def _methods_of(rows: Sequence[Comparison], order: Sequence[str]) -> list[str]:
+    """Return the methods of some comparisons, in this order as far as it names them.
+
+    A method that a category has no pair of was not entered for it, and unlinks nothing there.
+    """
+    seen: dict[str, None] = {}
+    for row in rows:
+        seen |= {row.method_a: None, row.method_b: None}
+
+    named = [name for name in order if name in seen]
+    return [*named, *(name for name in seen if name not in named)]
+
+
+def _interval_notes(
+    tables: Sequence[PairTable], level: float, draws: int, seed: int
+) -> Iterator[str]:
+    """Yield what the intervals are, where any table has them, and how far to trust them."""
+    items = [table.items for table in tables if table.has_intervals]
+    if not items:
+        return
+
+    yield (
+        f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
+        f"items, percentiles, seed {seed}."
+    )
+    if min(items) < FEW_ITEMS:
+        yield (
+            f"With fewer than {FEW_ITEMS} items, intervals of strengths hold less often than "
+            "stated: about 90% with 10 items, 93% with 20."
+        )
 
 
 def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[str | None]:
@@ -585,11 +605,16 @@ def _intervals(
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return the ends of strengths and of ranks over the resamples that link all methods.
 
-    None where there are no such resamples, or none differs from another.
+    None where most resamples do not link them, or none differs from another.
     """
-    known = None if resampled is None else resampled[~np.isnan(resampled).any(axis=1)]
+    if resampled is None:
+        return None
+
+    known = resampled[~np.isnan(resampled).any(axis=1)]
+    if not len(known) or 2 * len(known) < len(resampled):
+        return None
     # Where every resample is the same, a spread of 0 is no sign that there is none.
-    if known is None or not len(known) or np.ptp(known, axis=0).max() <= SAME:
+    if np.ptp(known, axis=0).max() <= SAME:
         return None
 
     tail = (1 - level) / 2
@@ -648,6 +673,12 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
 def _why_no_intervals(found: FittedStrengths) -> str:
     if found.items == 1:
         return "No intervals: one item has results, and it takes several to see how they vary."
+
+    assert found.resampled is not None
+    unlinked = np.isnan(found.resampled).any(axis=1).mean()
+    if unlinked > 0.5:
+        return f"No intervals: {unlinked:.0%} of the resamples of items do not link all methods."
+
     return "No intervals: every resample of items that links all methods gives the same strengths."
 
 

@@ -301,13 +301,10 @@ class Leaderboard(RankedTables[BoardTable]):
 
 Average = Literal["items", "tasks"]
 
-
 Family = Literal["table", "tables"]
-
 
 SKEWED = 1.0
 """Skewness beyond which few items make intervals of means too narrow."""
-
 
 DRAWS = 10_000
 """Sign patterns drawn at least, where not all of them can be tried."""
@@ -346,6 +343,7 @@ def rank(
     scores = scores if weights is None else reweigh(scores, weights)
     cube = tabulate(scores)
 
+    # Over all tasks, before any is chosen: what one task alone shows of a scale is less.
     ends = scale_ends(cube, rules.scales)
     figures = []
     for key in chosen_factors(cube, factor):
@@ -707,6 +705,7 @@ def rank_ranges(
 
     A method stands best when its own missing scores are the highest and all others' the lowest.
     """
+    # Bounds, not a search: a mean rises with each of its scores, so the extremes are at the ends.
     low = column_means(cube.filled(factor, lowest), strata)
     high = column_means(cube.filled(factor, highest), strata)
     best = 1 + (low[None, :] > high[:, None] + SAME).sum(axis=1)
@@ -762,10 +761,8 @@ def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
 
 VERY_FEW_ITEMS = 5
 
-
 MANY_ITEMS = 75
 """Items from which on the mean of skewed scores is near enough to normal."""
-
 
 NAMED = 3
 """Contradictions that are listed; the rest are only counted."""
@@ -962,7 +959,6 @@ def small_print(notes: Sequence[str]) -> list[str]:
 
 
 _Place = Callable[[float], float]
-
 
 _LINE, _LEFT, _WIDTH, _RIGHT = 22, 180, 360, 60
 

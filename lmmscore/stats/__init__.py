@@ -788,7 +788,6 @@ def rank_limits(names: list[str], better: set[tuple[str, str]]) -> dict[str, tup
 FEWEST_RATED = 3
 """Rated edits below which a variance is not worth computing."""
 
-
 FEW_RATED = 10
 """Rated edits below which an estimate carries a caution."""
 
@@ -845,11 +844,13 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
     if more < 2:
         return alone
 
+    # A judge that says nothing, or the opposite, is not believed: λ is 0, and people stand alone.
     spread = float(np.concatenate([judge, judge_unrated]).var(ddof=1))
     shared = float(np.cov(people, judge)[0, 1])
     if spread <= 0 or shared <= 0:
         return alone
 
+    # λ of least variance; the denominator allows for the noise of the unrated edits' mean.
     trust = min(1.0, shared / ((1 + n / more) * spread))
     value = mean + trust * float(judge_unrated.mean() - judge.mean())
     rated_part = float((people - trust * judge).var(ddof=1)) * (n - 1) / (n - 2) / n

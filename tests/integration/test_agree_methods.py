@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from lmmscore.agreement import Panel, agree
+from lmmscore.agreement.raters import corrected_board
 from lmmscore.cli import lmmscore as main
 from lmmscore.errors import LmmscoreError
 
@@ -359,6 +360,42 @@ def test_a_panel_is_one_more_judge(tmp_path: Path) -> None:
     assert set(held["panel"]["leave_one_out"]) == {"gpt4o", "j0", "j1"}
 
 
+def test_leaving_a_judge_out_changes_nothing_else(tmp_path: Path) -> None:
+    """Ranks without a judge are by the same factor, weights and tasks as the panel's own."""
+    tables = {}
+    for k, name in enumerate(("one", "two", "three")):
+        good, bad = crowd(seed=k, factor="acc")[0], crowd(seed=k, factor="pre")[0]
+        # By `pre` the methods stand the other way round.
+        bad = bad.assign(score=11 - bad["score"])
+        whole = good.assign(factor="overall")
+        tables[name] = pd.concat([good, bad, whole])
+        tables[name].to_csv(tmp_path / f"{name}.csv", index=False)
+
+    words = ["leaderboard", *(str(tmp_path / f"{name}.csv") for name in tables), "--panel"]
+    for chosen, factor, task in (
+        (["--factor", "pre"], "pre", None),
+        (["--weights", "pre=1"], "pre", None),
+        (["--task", "add"], "overall", "add"),
+    ):
+        held = json.loads(told([*words, *chosen, "--json"]).stdout)
+        for name, ranked in held["panel"]["leave_one_out"].items():
+            rest = pd.concat([table for other, table in tables.items() if other != name])
+            rest = rest[rest["factor"] == factor]
+            rest = rest if task is None else rest[rest["task"] == task]
+            means = rest.groupby("method")["score"].mean()
+            assert ranked == {one: 1 + int((means > means[one]).sum()) for one in means.index}
+
+    assert "rank in add if one judge" in told([*words, "--task", "add", "--format", "md"]).stdout
+    assert "rank over all categories if one" in told([*words, "--format", "md"]).stdout
+
+
+def test_an_alias_that_merges_two_rated_edits_is_refused() -> None:
+    """Their ratings would count as two ratings of one edit by the same person."""
+    scores, ratings = crowd()
+    with pytest.raises(LmmscoreError, match="an alias may have given two edits one name"):
+        agree({"j": scores[scores["method"] != "m1"]}, ratings, aliases={"m1": "m0"})
+
+
 def test_names_that_differ_are_matched_or_given(tmp_path: Path) -> None:
     """Case and punctuation alone are matched with a note; anything else by an alias or a table."""
     scores, ratings = crowd()
@@ -559,3 +596,30 @@ def test_an_overall_made_of_a_factor_on_another_scale_has_no_mae() -> None:
         found = agree({"j": judge}, order, scales=scales, scale=(1, 10))
         values = [found.row("j", factor, "item", "mae") for factor in ("a", "b", "overall")]
         assert [row is not None and row.value is not None for row in values] == [True, False, False]
+
+
+def test_a_corrected_leaderboard_says_which_rated_edits_are_lost() -> None:
+    """An edit that people rated and the judge did not score takes no part, and is counted."""
+    scores, ratings = crowd(20)
+    refused = (scores["item"] == "i03") & (scores["method"] == "m1")
+    scores = scores.assign(
+        score=scores["score"].mask(refused), outcome=scores["outcome"].mask(refused, "refused")
+    )
+    some = ratings[ratings["item"] < "i10"]
+    board = corrected_board(scores, some, "overall", caution="")
+    assert "Excluded: rated edits the judge left refused (1)." in board.notes
+    assert not any(
+        "Excluded" in note for note in corrected_board(*crowd(), "overall", caution="").notes
+    )
+
+
+def test_the_names_of_a_bundled_dialog_do_not_make_its_scale(tmp_path: Path) -> None:
+    """Scores of 0 to 100 under the factors of lmm-score are not on 1 to 10, so there is no MAE."""
+    parts = [crowd(seed=k, factor=key) for k, key in enumerate(("acc", "pre", "qua", "real"))]
+    scores = pd.concat([part[0] for part in parts])
+    ratings = pd.concat([part[1] for part in parts])
+    for times, known in ((1, True), (10, False)):
+        words = written(tmp_path, scores.assign(score=scores["score"] * times), ratings)
+        found = json.loads(told([*words, "--factor", "acc", "--scale", "1,10", "--json"]).stdout)
+        [row] = rows_of(found, level="item", statistic="mae", task=None)
+        assert (row["value"] is not None) is known

@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,25 @@ def test_methods_that_nothing_links_are_not_ranked() -> None:
     assert table.groups == (("a", "b"), ("c", "d"))
     assert {row.rank for row in table.rows} == {None}
     assert "do not link all methods (a, b; c, d)" in table.warnings[0]
+
+
+def test_a_method_that_a_category_has_no_pair_of_unlinks_nothing_there() -> None:
+    """Each category ranks the methods entered for it; over all, every one is ranked."""
+    both = comparisons([("a", "b", "a"), ("a", "b", "b"), ("a", "b", "a")])
+    more = [("a", "c", "c"), ("a", "c", "a"), ("b", "c", "b"), ("b", "c", "c")]
+    other = [replace(row, task="u") for row in comparisons(more, item=10)]
+    board = rank_pairs([*both, *other], resamples=100)
+    assert [row.method for row in board.table("t").rows] == ["a", "b"]
+    assert {row.rank for row in board.table("t").rows} == {1, 2}
+    assert len(board.table().rows) == 3
+
+
+def test_strengths_have_no_interval_where_most_resamples_cannot_be_ranked() -> None:
+    """A single item links c to the others: two in three resamples either lack it or one other."""
+    results = [("a", "b", "a"), ("a", "b", "b"), ("b", "c", "c"), ("c", "d", "d"), ("d", "e", "e")]
+    table = rank_pairs(comparisons(results), resamples=400).table()
+    assert {row.strength_interval for row in table.rows} == {None}
+    assert "of the resamples of items do not link all methods" in " ".join(table.warnings)
 
 
 def test_who_wins_everything_is_first_with_a_finite_strength() -> None:

@@ -145,6 +145,20 @@ def test_no_judge_is_measured_on_the_scale_of_another(
     assert "twenty: no MAE" in page.read_text(encoding="utf-8")
 
 
+def test_runs_on_different_scales_are_not_pooled_on_that_of_the_first(
+    run: RunResult, on_20: Path
+) -> None:
+    """Intervals end where a scale does, if all runs have that scale; who is first changes nothing."""
+    folders = [str(run.path), str(on_20)]
+    found = []
+    for order in (folders, folders[::-1]):
+        typed = json.loads(lmm("leaderboard", *order, "--anyway", "--json").stdout)
+        lines = [row for table in typed["tables"] for row in table["rows"]]
+        found.append([(row["method"], row["mean_interval"]) for row in lines])
+    assert found[0] == found[1]
+    assert any(interval and interval[1] > 20 for _, interval in found[0])
+
+
 def _is_overall_mae(row: Mapping[str, Any]) -> bool:
     return (row["factor"], row["level"], row["statistic"]) == ("overall", "item", "mae")
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmmscore.agreement.raters import (
+    VoteAgreement,
     agree_on_pairs,
     compare_votes,
     read_votes,
@@ -20,7 +21,7 @@ from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
 from lmmscore.parsing.winner import read_winner
 from lmmscore.records import Outcome, Reply
-from lmmscore.scores import Comparison
+from lmmscore.scores import PAIR_COLUMNS, Comparison, read_comparisons
 
 WORDS = {"[[A>B]]": "first", "[[B>A]]": "second", "[[A=B=Good]]": "tie", "[[A=B=Bad]]": "tie"}
 
@@ -301,3 +302,35 @@ def test_the_command_reads_many_pairs(tmp_path: Path) -> None:
     assert second == {"name": "b", "winner": "tie", "both": "bad", "faults": []}
     assert "winner" not in third
     assert "which of the two is better" in third["faults"][0]
+
+
+def test_votes_on_one_item_are_worth_one_vote() -> None:
+    """What they have in common cannot be seen in them."""
+    one = VoteAgreement((("i", "first", "first"),) * 8 + (("i", "first", "second"),) * 4)
+    assert one.interval == pytest.approx(wilson(2 / 3, 1))
+
+
+def test_votes_on_pairs_that_were_not_judged_are_counted() -> None:
+    """Names that do not match would leave votes out, unnoticed."""
+    judged = [Comparison("1", "t", "a", "b", "ab", 1, "a", Outcome.SCORED)]
+    human = {
+        ("", "1", "a", "b"): ["a", "b"],
+        ("", "1", "A", "b"): ["A"],
+        ("", "2", "a", "b"): ["a"],
+    }
+    found = agree_on_pairs(judged, human)
+    assert (found.n, found.unmatched, found.as_dict()["unmatched"]) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [("i,t,a,b,,1,a,scored,", "no order"), ("i,t,a,a,ab,1,a,scored,", "compared with itself")],
+)
+def test_a_comparison_that_would_be_counted_wrongly_is_refused(
+    tmp_path: Path, line: str, says: str
+) -> None:
+    """Without an order, the second method would count as shown first."""
+    path = tmp_path / "pairs.csv"
+    path.write_text(f"{','.join(PAIR_COLUMNS[:-1])}\n{line}\n", encoding="utf-8")
+    with pytest.raises(FileProblem, match=says):
+        read_comparisons(path)
