@@ -40,7 +40,13 @@ COMMANDS = {
 }
 """Every command with its one-line help. Each is the `command` of the module of its name."""
 
-SIBLINGS = {"check": "init", "show": "list", "replay": "read"}
+SIBLINGS = {
+    "check": "init",
+    "show": "list",
+    "replay": "read",
+    "power": "compare",
+    "published": "scores",
+}
 """Small commands, each under its own name in the module of the command it belongs to."""
 
 TASKS = {

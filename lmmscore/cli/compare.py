@@ -1,24 +1,29 @@
-"""`lmmscore compare`: several runs side by side."""
+"""`lmmscore compare`: several runs side by side; `lmmscore power`: what a difference takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lmmscore.cli.command_line import (
     PLOT_GROUP,
+    Finite,
     GroupedCommand,
     Source,
     as_json_format,
     for_all,
+    json_flag,
     method_names,
+    open_source,
     open_sources,
     plot_options,
     pooled,
     put,
+    put_json,
     refuse_without,
     screen,
     table_file,
@@ -145,3 +150,39 @@ def _together(
 
     whole = pooled(sources, anyway=anyway)
     return rank(whole.scores, task=tasks or None, factor=factors, caution=whole.caution)
+
+
+@click.command("power")
+@click.argument("run")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--task", help="Only this task category.")
+@text_option("--factor", default="overall", show_default=True, help="What to compare them on.")
+@click.option(
+    "--power",
+    type=Finite(0.05, 0.999),
+    default=0.8,
+    show_default=True,
+    help="Chance of finding the difference.",
+)
+@click.option(
+    "--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
+)
+@json_flag
+@table_file
+def power(run: str, first: str, second: str, as_json: bool, out: Path | None, **test: Any) -> None:
+    """Say how many items or repeats it takes to show a difference between methods A and B.
+
+    RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
+    items, corrected over all pairs of methods. From a pilot the answer is a range.
+    """
+    from lmmscore.leaderboard.differences import power_of
+
+    source = open_source(run)
+    found = power_of(source.scores, first, second, **test)
+    if as_json:
+        put_json({**found.as_dict(), "caution": source.caution}, out)
+        return
+
+    lines = [f"Caution: {source.caution}"] if source.caution else []
+    put("\n".join([*lines, *found.statements]) + "\n", out)
