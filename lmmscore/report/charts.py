@@ -19,6 +19,7 @@ from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
 from lmmscore.report.figures import cross_correlations, fit_band
 from lmmscore.report.formats import NONE, number, true_minus
+from lmmscore.report.leaderboard import RankedMethod
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150
@@ -86,19 +87,7 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 # The leaderboard's own drawings
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnStanding:
-    """Where a method stands in a table: its value and its rank, with their intervals."""
-
-    value: float | None
-    interval: tuple[float, float] | None
-    rank: int | None
-    rank_interval: tuple[int, int] | None
-    rank_range: tuple[int, int] | None = None
-    """The ranks that missing scores would allow."""
-
-
-def standings_axis(standings: Sequence[DrawnStanding]) -> Axis:
+def standings_axis(standings: Sequence[RankedMethod]) -> Axis:
     """Return the axis on which all values of a table and their intervals find room."""
     ends = [end for one in standings for end in (one.interval or ())]
     values = [one.value for one in standings if one.value is not None]
@@ -121,7 +110,7 @@ def _in_line(
     return svg("svg", *title, *parts, class_=kind, **box, **spoken)
 
 
-def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
+def interval_bar(row: RankedMethod, axis: Axis, described: str) -> Markup:
     """Return a value as a dot on its interval: one line of a forest plot."""
     parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
     if row.interval is not None:
@@ -138,7 +127,7 @@ def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
     return _in_line("bar", BAR_WIDTH, 24, parts, described)
 
 
-def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
+def rank_strip(row: RankedMethod, methods: int, described: str) -> Markup:
     """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
     slot = min(15.0, STRIP_WIDTH / methods)
     width = round(slot * methods, 1)

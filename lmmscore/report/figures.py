@@ -11,7 +11,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,7 +26,7 @@ from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.report.formats import DisplayNames, rank_span
-from lmmscore.report.leaderboard import title_of
+from lmmscore.report.leaderboard import RankedMethod, ranked_methods, title_of
 from lmmscore.stats import correlation
 from lmmscore.stats.resampling import Floats
 
@@ -275,22 +275,14 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
 
     `titles` are the factors' full names.
     """
-    called = titles or {}
-    level = board.settings.get("level", 0.95)
     drawings = []
     for table in board.tables:
-        lines = [
-            ForestLine(row.method, row.mean, row.mean_interval, row.rank_interval)
-            for row in table.rows
-            if row.mean is not None
-        ]
-        label = f"mean {table.factor}, {level:.0%} interval"
-        title = title_of(table)
-        drawings.append(Drawing(f"forest-{title.lower()}", partial(forest, title, label, lines)))
+        label = f"mean {table.factor}"
+        drawings += _forest_drawing(title_of(table), label, ranked_methods(table), board.settings)
 
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
-        drawings.append(Drawing("methods-by-factor", partial(factor_means, whole, called)))
+        drawings.append(Drawing("methods-by-factor", partial(factor_means, whole, titles or {})))
 
     tasks = [t for t in board.tables if t.task is not None and t.factor == whole.factor]
     if len(tasks) > 1:
@@ -300,40 +292,32 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
 
 
 def pair_drawings(board: PairBoard, names: DisplayNames) -> list[Drawing]:
-    """Return the figures of pairwise comparisons: a forest plot of strengths per table.
-
-    A table whose methods are not all linked by comparisons has no strengths, and no figure.
-    """
-    level = board.settings.get("level", 0.95)
+    """Return the figures of pairwise comparisons: a forest plot of strengths per table."""
     drawings = []
     for table in board.tables:
-        lines = [
-            ForestLine(
-                names.method(row.method), row.strength, row.strength_interval, row.rank_interval
-            )
-            for row in table.rows
-            if row.strength is not None
-        ]
-        if lines:
-            label = f"strength (log scale), {level:.0%} interval"
-            title = names.task(table.task)
-            drawing = partial(forest, title, label, lines)
-            drawings.append(Drawing(f"forest-{title.lower()}", drawing))
+        lines = [replace(one, method=names.method(one.method)) for one in ranked_methods(table)]
+        title = names.task(table.task)
+        drawings += _forest_drawing(title, "strength (log scale)", lines, board.settings)
 
     return drawings
 
 
-@dataclass(frozen=True, slots=True)
-class ForestLine:
-    """One method: its value, and the intervals of that and of its rank."""
+def _forest_drawing(
+    title: str, value: str, lines: Sequence[RankedMethod], settings: Mapping[str, Any]
+) -> list[Drawing]:
+    """Return the forest plot of a table; none where no method has a value.
 
-    method: str
-    value: float
-    interval: tuple[float, float] | None
-    ranks: tuple[int, int] | None
+    Such is a table whose methods are not all linked by comparisons: it has no strengths.
+    """
+    known = [line for line in lines if line.value is not None]
+    if not known:
+        return []
+
+    label = f"{value}, {settings.get('level', 0.95):.0%} interval"
+    return [Drawing(f"forest-{title.lower()}", partial(forest, title, label, known))]
 
 
-def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float) -> MplFigure:
+def forest(title: str, label: str, lines: Sequence[RankedMethod], width_in: float) -> MplFigure:
     """Return values with their intervals, best first, and the rank interval of each method."""
     figure = _new(width_in, 0.75 + 0.22 * len(lines))
     axis: Axes = figure.subplots()
@@ -342,9 +326,11 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
         if line.interval is not None:
             axis.plot(line.interval, [k, k], color=BLUE, linewidth=1.2, solid_capstyle="butt")
 
-        axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
+        if line.value is not None:
+            axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
+
         axis.annotate(
-            "" if line.ranks is None else rank_span(line.ranks),
+            "" if line.rank_interval is None else rank_span(line.rank_interval),
             (1.02, k),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -352,7 +338,7 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
             annotation_clip=False,
         )
 
-    if any(line.ranks is not None for line in lines):
+    if any(line.rank_interval is not None for line in lines):
         axis.annotate("rank", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize=LABEL_PT)
 
     axis.set_yticks(range(len(lines)), [line.method for line in lines])

@@ -25,7 +25,6 @@ from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
 from lmmscore.report.charts import (
     Axis,
-    DrawnStanding,
     axis_over,
     distribution_chart,
     interval_bar,
@@ -41,6 +40,7 @@ from lmmscore.report.edits import (
     slug,
 )
 from lmmscore.report.formats import NONE
+from lmmscore.report.leaderboard import RankedMethod
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
@@ -574,14 +574,14 @@ def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
 
 def test_drawn_intervals_keep_their_order() -> None:
     """A mean lies between the ends of its interval on paper as in numbers."""
-    row = DrawnStanding(6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
+    row = RankedMethod("A", 6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
     axis = standings_axis([row])
     assert 0 < axis.at(5.5) < axis.at(6.0) < axis.at(6.6)
     drawn = str(interval_bar(row, axis, "A"))
     assert f'cx="{axis.at(6.0):g}"' in drawn and f'x1="{axis.at(5.5):g}"' in drawn
     strip = str(rank_strip(row, 5, "A"))
     assert 'class="band"' in strip and 'class="allowed"' in strip
-    unscored = DrawnStanding(None, None, None, None)
+    unscored = RankedMethod("A", None, None, None, None)
     assert "circle" not in str(interval_bar(unscored, axis, "B"))
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
 
