@@ -500,8 +500,9 @@ class LiveRun:
     def _grid(self, rows: list[list[str]]) -> dict[str, Any]:
         """Return items × methods: a score between 0 and 1, or what stands in its way."""
         methods = list(self._plan.benchmark.methods)
-        found = _cells(rows)
-        low, high = self._ends(found)
+        factor = _main_factor(rows)
+        found = _cells(rows, factor)
+        low, high = self._ends(factor, found)
         waiting, repaired = self._marks()
 
         def cell(item: Item, method: str) -> list[Any]:
@@ -526,7 +527,7 @@ class LiveRun:
             }
             for item in self._plan.benchmark.items
         ]
-        return {"methods": methods, "items": items, "low": low, "high": high}
+        return {"methods": methods, "items": items, "factor": factor, "low": low, "high": high}
 
     def _pair_cell(self, item: Item, method: str) -> list[Any]:
         """Return how many of an edit's comparisons are done: pairs give an edit no score."""
@@ -565,20 +566,15 @@ class LiveRun:
         return [each for key, each in last.items() if asked_by[key] == 1]
 
     def _ends(
-        self, found: Mapping[tuple[str, str], tuple[str, float | None]]
+        self, factor: str, found: Mapping[tuple[str, str], tuple[str, float | None]]
     ) -> tuple[float, float]:
-        manifest = self.run.manifest
-        if manifest.overall_scale is not None:
-            return manifest.overall_scale
-
-        factors = manifest.factors
-        ends = {(factor.min, factor.max) for factor in factors}
-        if len(ends) == 1:
-            return ends.pop()
+        """Return the ends of a factor's scale; of the scores so far where it is not on record."""
+        scale = self.run.manifest.scales().get(factor)
+        if scale is not None:
+            return scale
 
         scores = [score for _, score in found.values() if score is not None]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
-
         return (low, high) if high > low else (low, low + 1)
 
     def _board_of(
@@ -719,17 +715,28 @@ def _turn(name: str, position: int | None, question: str, reply: str) -> dict[st
     }
 
 
-def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | None]]:
-    """Return outcome and mean overall score of every edit that has one, over repeats."""
+def _main_factor(rows: list[list[str]]) -> str:
+    """Return what edits are shown by: the overall, or the first factor where there is none.
+
+    Never a mean over factors: their scales may differ.
+    """
+    factors = [row[5] for row in rows]
+    return OVERALL if OVERALL in factors or not factors else factors[0]
+
+
+def _cells(rows: list[list[str]], factor: str) -> dict[tuple[str, str], tuple[str, float | None]]:
+    """Return outcome and mean score on a factor of every edit that has one, over repeats.
+
+    Where there is no overall to stand for all factors, an outcome may be that of any of them.
+    """
     scores: dict[tuple[str, str], list[float]] = {}
     outcomes: dict[tuple[str, str], Counter[str]] = {}
-    has_overall = any(row[5] == OVERALL for row in rows)
-    for item, _, method, _, _, factor, score, outcome, _ in rows:
-        if has_overall and factor != OVERALL:
+    for item, _, method, _, _, own, score, outcome, _ in rows:
+        if own != factor == OVERALL:
             continue
 
         outcomes.setdefault((item, method), Counter())[outcome] += 1
-        if outcome == _SCORED and score:
+        if own == factor and outcome == _SCORED and score:
             scores.setdefault((item, method), []).append(float(score))
 
     found: dict[tuple[str, str], tuple[str, float | None]] = {}
