@@ -481,7 +481,7 @@ class RatingStudy:
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
 
-        self.database.touch(assignment, seconds_sent(sent.get("seconds")), done=True)
+        self.database.close_screen(assignment, seconds_sent(sent.get("seconds")))
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
