@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
-from lmmscore.report.figures import cross_correlations, fit_band
+from lmmscore.report.figures import cross_correlations, fit_line
 from lmmscore.report.formats import NONE, number, true_minus
 from lmmscore.report.leaderboard import RankedMethod
 
@@ -596,13 +596,15 @@ def _scatter(
     rho = "undefined" if row is None or row.value is None else number(row.value, 2)
     grid = np.linspace(paired.people.min(), paired.people.max(), CURVE)
     rng = np.random.default_rng(found.settings["seed"])
-    fitted = fit_band(paired.people, paired.judge, paired.item, grid, rng)
+    fitted = fit_line(paired.people, paired.judge, paired.item, grid, rng)
     band: list[tuple[float, float]] = []
     line: list[tuple[float, float]] = []
     if fitted is not None:
-        low, best, high = fitted
-        band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
+        best, ends = fitted
         line = list(zip(grid, best, strict=True))
+        if ends is not None:
+            low, high = ends
+            band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
 
     return scatter(
         f"scatter-{where}",

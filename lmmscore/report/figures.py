@@ -28,7 +28,7 @@ from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.report.formats import DisplayNames, rank_span
 from lmmscore.report.leaderboard import RankedMethod, ranked_methods, title_of
 from lmmscore.stats import correlation
-from lmmscore.stats.resampling import Floats
+from lmmscore.stats.resampling import FEWEST_FOR_AN_INTERVAL, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -524,10 +524,12 @@ def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
     ends = (low - room, high + room)
     axis.plot(ends, ends, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
     grid = np.linspace(people.min(), people.max(), 40)
-    band = fit_band(people, judge, paired.item, grid, np.random.default_rng(seed))
-    if band is not None:
-        axis.fill_between(grid, band[0], band[2], color=SKY, alpha=0.35, linewidth=0)
-        axis.plot(grid, band[1], color=BLUE, linewidth=1)
+    fitted = fit_line(people, judge, paired.item, grid, np.random.default_rng(seed))
+    if fitted is not None:
+        best, band = fitted
+        axis.plot(grid, best, color=BLUE, linewidth=1)
+        if band is not None:
+            axis.fill_between(grid, *band, color=SKY, alpha=0.35, linewidth=0)
 
     rng = np.random.default_rng(seed)
     _dots(axis, jitter(people, rng), jitter(judge, rng))
@@ -558,18 +560,26 @@ def jitter(values: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(values + rng.uniform(-0.18, 0.18, len(values)) * np.diff(levels).min())
 
 
-def fit_band(
+def fit_line(
     x: Floats, y: Floats, item: np.ndarray[Any, Any], grid: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats, Floats] | None:
-    """Return low, fitted and high of a straight line over the grid; None for a constant x.
+) -> tuple[Floats, tuple[Floats, Floats] | None] | None:
+    """Return a straight line over the grid, and the ends of its band; None for a constant x.
 
-    The band is the 95% interval over resampled items.
+    The band is the 95% interval over resampled items. Of fewer items than an interval takes there
+    is none, as there is none in any table: resampled, four items look surer than they are.
     """
     if correlation.reason_undefined(x, x):
         return None
 
-    items = int(item.max()) + 1
-    counts = rng.multinomial(items, np.full(items, 1 / items), size=LINES)[:, item].astype(float)
+    best = np.asarray(np.polyval(np.polyfit(x, y, 1), grid), dtype=float)
+    # Numbered again: an item without an edit here must not be drawn in place of one with edits.
+    known, place = np.unique(item, return_inverse=True)
+    items = len(known)
+    if items < FEWEST_FOR_AN_INTERVAL:
+        return best, None
+
+    draws = rng.multinomial(items, np.full(items, 1 / items), size=LINES)
+    counts = draws[:, place].astype(float)
     n = counts.sum(axis=1)
     mean_x, mean_y = counts @ x / n, counts @ y / n
     spread = counts @ x**2 / n - mean_x**2
@@ -577,8 +587,7 @@ def fit_band(
     slope = (counts @ (x * y) / n - mean_x * mean_y)[usable] / spread[usable]
     lines = mean_y[usable, None] + slope[:, None] * (grid[None, :] - mean_x[usable, None])
     low, high = np.quantile(lines, [0.025, 0.975], axis=0)
-    best = np.polyfit(x, y, 1)
-    return low, np.asarray(np.polyval(best, grid), dtype=float), high
+    return best, (low, high)
 
 
 def bland_altman(

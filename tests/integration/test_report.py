@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -39,6 +40,7 @@ from lmmscore.report.edits import (
     markup,
     slug,
 )
+from lmmscore.report.figures import fit_line
 from lmmscore.report.formats import NONE
 from lmmscore.report.leaderboard import RankedMethod
 from lmmscore.report.page import PageOptions, write_page
@@ -46,6 +48,7 @@ from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, place_pictures, sensible_px
 from lmmscore.run_folder import Run, open_run
+from lmmscore.stats.resampling import interval_over
 from lmmscore.web import digest_source, inert_json, inline_policy
 from tests import hostile
 from tests.conftest import ScriptedJudge
@@ -570,6 +573,18 @@ def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
 
     parsed = module._Builder(()).blocks(module._parser().parse(text))
     assert markup([Piece(text)]) == parsed
+
+
+@pytest.mark.parametrize("items", [4, 5])
+def test_a_line_has_a_band_where_a_table_has_an_interval(items: int) -> None:
+    """Of four items no table gives an interval; neither does a chart."""
+    item = np.repeat(np.arange(items), 3)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=len(item))
+    line, band = fit_line(x, 2 * x + 1, item, np.array([0.0, 1.0]), rng)
+    assert line == pytest.approx([1.0, 3.0])
+    interval = interval_over(items, 0.5, lambda: np.linspace(0.4, 0.6, items), "none")
+    assert (band is None) == bool(interval.why)
 
 
 def test_drawn_intervals_keep_their_order() -> None:
