@@ -612,6 +612,7 @@ def board_document(
         grids=[*grids, *further],
         caution=board.caution,
         notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
+        # Programs get every table, its methods under their own names: a display name is no key.
         records=[
             {**_rounded(record, view.decimals), "caption": table.caption}
             for table in board.tables

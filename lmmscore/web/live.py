@@ -407,6 +407,7 @@ class LiveRun:
         manifest, units = self.run.manifest, list(self._units.values())
         live = manifest.state == "running"
         failed = sum(bool(each.failure) for each in units)
+        # At least one each: a repair may take an unfinished unit beyond the turns foreseen.
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
         return {
@@ -488,6 +489,7 @@ class LiveRun:
         if not path.is_file() or path.stat().st_size == 0:
             return None
 
+        # Without a log beside it nobody writes, and a disk that is read-only will do.
         still = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
         location = f"{path.absolute().as_uri()}?mode=ro{still}"
         try:
@@ -921,6 +923,7 @@ class LivePage:
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """Return the parts that changed; of the grid, the rows that changed."""
     told = {name: part for name, part in now.items() if before.get(name) != part}
+    # The grid of a large run has thousands of rows, of which a look changes a few.
     grid, old = told.get("grid"), before.get("grid")
     if (
         grid

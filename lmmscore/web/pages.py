@@ -287,6 +287,7 @@ class RatingStudy:
         """Return the rater's screens, after giving them what they are to see next."""
         given = self.database.assignments(rater)
         while sum(not each.done for each in given) < ahead:
+            # Another window of this rater may have been given the place: look, do not count.
             before = len(given)
             self._give_one(rater, given)
             given = self.database.assignments(rater)
@@ -309,6 +310,7 @@ class RatingStudy:
 
         slot = slots[place - len(practice)]
         had = [each.subject for each in given if each.purpose == "rate"]
+        # Seeded by the place: two windows that ask at the same time are given the same screen.
         rng = random.Random(f"{self.study.id} {rater.id} {place}")
         covered, shown_before = self.database.counts()
         subject = self._subject(slot, had, covered, rng)

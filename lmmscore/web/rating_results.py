@@ -114,6 +114,7 @@ def rows_of(
         if found:
             rows += _screen_rows(study, each, found)
 
+    # A check has a row per factor, and counts once.
     failures: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.failed:

@@ -1067,6 +1067,8 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         if not read_only:
             _create_privately(path)
 
+        # Without a log beside it nobody writes, and SQLite need not create one: the folder may be
+        # on a disk that cannot be written.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if still else ''}"
