@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
-from lmmscore.report.figures import cross_correlations, fit_line
+from lmmscore.report.figures import cross_correlations, fit_line, on_one_scale
 from lmmscore.report.formats import NONE, number, true_minus
 from lmmscore.report.leaderboard import RankedMethod
 
@@ -573,7 +573,9 @@ def agreement_charts(
             where = f"{number_of_judge}-{k}"
             run = runs.get(judge, 0)
             scatters.append(_scatter(found, judge, factor, name, paired, where, run))
-            differences.append(_bland_altman(name, paired, where, run))
+            # Of two scales, a difference says nothing; the notes say that they are two.
+            if on_one_scale(found, judge, factor):
+                differences.append(_bland_altman(name, paired, where, run))
 
         maps = _factor_maps(found, judge, list(pairs), titles)
         charts.append(AgreementCharts(judge, scatters, differences, maps))
@@ -612,7 +614,7 @@ def _scatter(
         _dots(paired, paired.people, paired.judge),
         ("raters’ mean", "judge"),
         run=run,
-        diagonal=True,
+        diagonal=on_one_scale(found, judge, factor),
         band=band,
         line=line,
     )

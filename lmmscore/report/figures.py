@@ -21,6 +21,7 @@ import pandas as pd
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import EDIT, Paired
+from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
@@ -493,18 +494,28 @@ def _panels(
     return figure, panels
 
 
+def on_one_scale(found: Agreement, judge: str, factor: str) -> bool:
+    """Tell whether the judge less the raters means something: not where their scales differ."""
+    row = found.row(judge, factor, ITEM, "bias")
+    return row is not None and row.value is not None
+
+
 def agreement_scatter(
     found: Agreement, judge: str, titles: Mapping[str, str], width_in: float
 ) -> MplFigure:
-    """Return the judge's scores over the raters' means on equal axes, with the line y = x."""
+    """Return the judge's scores over the raters' means.
+
+    On one scale, the axes are equal, and there is the line y = x.
+    """
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
-        row = found.row(judge, factor, "item", "spearman")
+        row = found.row(judge, factor, ITEM, "spearman")
         rho = None if row is None else row.value
         value = "ρ undefined" if rho is None else f"ρ = {rho:.2f}".replace("-", MINUS)
         axis.set_title(f"{_title(factor, titles)}\n{value}, n = {len(paired.edits)}")
         if len(paired.edits):
-            _scatter(axis, paired, found.settings["seed"])
+            alike = on_one_scale(found, judge, factor)
+            _scatter(axis, paired, found.settings["seed"], alike=alike)
 
     figure.supxlabel("raters’ mean", fontsize=8)
     figure.supylabel(f"{judge}", fontsize=8)
@@ -516,13 +527,18 @@ def _title(factor: str, titles: Mapping[str, str]) -> str:
     return textwrap.fill(titles.get(factor, factor), 20)
 
 
-def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
+def _scatter(axis: Axes, paired: Paired, seed: int, *, alike: bool) -> None:
     people, judge = paired.people, paired.judge
-    low = min(people.min(), judge.min())
-    high = max(people.max(), judge.max())
-    room = 0.06 * (high - low) or 0.5
-    ends = (low - room, high + room)
-    axis.plot(ends, ends, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+    if alike:
+        low = min(people.min(), judge.min())
+        high = max(people.max(), judge.max())
+        room = 0.06 * (high - low) or 0.5
+        ends = (low - room, high + room)
+        axis.plot(ends, ends, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+        axis.set_xlim(ends)
+        axis.set_ylim(ends)
+        axis.set_aspect("equal")
+
     grid = np.linspace(people.min(), people.max(), 40)
     fitted = fit_line(people, judge, paired.item, grid, np.random.default_rng(seed))
     if fitted is not None:
@@ -533,9 +549,6 @@ def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
 
     rng = np.random.default_rng(seed)
     _dots(axis, jitter(people, rng), jitter(judge, rng))
-    axis.set_xlim(ends)
-    axis.set_ylim(ends)
-    axis.set_aspect("equal")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(_round_ticks())
 
@@ -597,7 +610,7 @@ def bland_altman(
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
         axis.set_title(_title(factor, titles))
-        row = found.row(judge, factor, "item", "bias")
+        row = found.row(judge, factor, ITEM, "bias")
         if row is None or row.value is None or len(paired.edits) < 2:
             why = f"undefined, because {row.why}" if row is not None and row.why else "undefined"
             axis.set_axis_off()

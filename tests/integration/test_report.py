@@ -20,6 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lmmscore
+from lmmscore.agreement import agree
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
@@ -40,7 +41,7 @@ from lmmscore.report.edits import (
     markup,
     slug,
 )
-from lmmscore.report.figures import fit_line
+from lmmscore.report.figures import agreement_scatter, fit_line
 from lmmscore.report.formats import NONE
 from lmmscore.report.leaderboard import RankedMethod
 from lmmscore.report.page import PageOptions, write_page
@@ -48,6 +49,7 @@ from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, place_pictures, sensible_px
 from lmmscore.run_folder import Run, open_run
+from lmmscore.score_files import read_ratings
 from lmmscore.stats.resampling import interval_over
 from lmmscore.web import digest_source, inert_json, inline_policy
 from tests import hostile
@@ -767,3 +769,25 @@ def test_a_run_without_an_overall_has_a_page(tmp_path: Path, said: str) -> None:
     run = lmmscore.run(hostile.benchmark(tmp_path / "bench"), judge=judge, out=tmp_path / "run")
     page = write_page([RunData("run", run)], PageOptions(out=tmp_path / "page.html"))
     assert "judgements gave no score" in Reader(page.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize("scale", [(1.0, 10.0), (1.0, 20.0)], ids=["one-scale", "two-scales"])
+def test_points_are_compared_on_one_scale_only(
+    run: Run, tmp_path: Path, scale: tuple[float, float]
+) -> None:
+    """Where raters used another scale than the judge, nothing is said about the difference."""
+    data = RunData("demo", run)
+    items = [item for item, _ in data.items]
+    table = read_ratings([hostile.ratings(tmp_path / "human.csv", items, data.methods)]).table
+    scales = {"demo": data.scales}
+    found = agree({"demo": data.scores}, table, scales=scales, scale=scale, resamples=20)
+    options = PageOptions(out=tmp_path / "page.html", agreement=found)
+    text = write_page([data], options).read_text(encoding="utf-8")
+    alike = {factor["alike"] for factor in Reader(text).data["data-core"]["runs"][0]["factors"]}  # type: ignore[index]
+    assert alike == {scale[1] == 10}
+    assert ("less raters (Bland–Altman)" in text) == (scale[1] == 10)
+    assert text.count('class="quiet"') == (len(found.factors) * 2 + 1 if scale[1] == 10 else 1)
+    panels = agreement_scatter(found, "demo", {}, 6.75).axes
+    assert {axis.get_aspect() for axis in panels if axis.axison} == {
+        1.0 if scale[1] == 10 else "auto"
+    }
