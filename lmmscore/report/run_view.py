@@ -56,6 +56,7 @@ from lmmscore.report.formats import (
     span,
     write,
 )
+from lmmscore.report.formats.terminal import dollars
 from lmmscore.report.leaderboard import (
     PAIR_HEADINGS,
     BoardView,
@@ -315,11 +316,16 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
 def cost_grid(run: RunData) -> list[Grid]:
     """Return what the turns about each method's edits took; none where no token was counted."""
     spent: dict[str, np.ndarray] = {}
+    paid: set[str] = set()
     for talk in run.talks:
         for turn in talk.turns:
-            if turn.entry is not None:
-                method = talk.method_at(turn.position) or talk.method or WHOLE_SESSION
-                spent[method] = spent.get(method, np.zeros(4)) + _cost_of(turn.reply)
+            # Sessions that open with the same words share their first replies, paid for once.
+            if turn.entry is None or turn.key in paid:
+                continue
+
+            paid.add(turn.key)
+            method = talk.method_at(turn.position) or talk.method or WHOLE_SESSION
+            spent[method] = spent.get(method, np.zeros(4)) + _cost_of(turn.reply)
 
     total = sum(spent.values(), np.zeros(4))
     _, sent, received, _ = total
@@ -341,14 +347,14 @@ def cost_grid(run: RunData) -> list[Grid]:
 def _cost_of(reply: Reply) -> np.ndarray:
     """Return calls, tokens in and out, and US dollars; NaN where the price is not known."""
     usage = reply.usage
-    dollars = np.nan if reply.cost_usd is None else reply.cost_usd
-    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, dollars])
+    price = np.nan if reply.cost_usd is None else reply.cost_usd
+    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, price])
 
 
 def _cost_cells(row: np.ndarray) -> list[str]:
-    calls, sent, received, dollars = row
-    price = NONE if np.isnan(dollars) else f"{dollars:,.4f}"
-    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", price]
+    calls, sent, received, price = row
+    shown = NONE if np.isnan(price) else f"{price:,.4f}"
+    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", shown]
 
 
 # What to be careful about
@@ -499,7 +505,7 @@ def cost_line(run: RunData) -> str:
     if sent + received:
         parts.append(f"{sent:,} tokens in, {received:,} out")
 
-    price = f"${sum(costs):,.2f}" if costs else "no price on record"
+    price = dollars(sum(costs)) if costs else "no price on record"
     if 0 < len(costs) < len(replies):
         price += f" for {len(costs):,} of them; the others have no price on record"
 

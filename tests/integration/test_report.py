@@ -343,14 +343,22 @@ def test_repairs_refusals_and_replaced_scores_are_marked(hostile_run: Run) -> No
 def test_cost_counts_every_reply_once(hostile_run: Run) -> None:
     """Conversations that open with the same words share their first replies, paid for once."""
     keys = {exchange.key for record in hostile_run.records() for exchange in record.exchanges}
-    line = cost_line(RunData("run", hostile_run))
+    data = RunData("run", hostile_run)
+    line = cost_line(data)
     assert line.startswith(f"{len(keys)} replies, ")
     assert line.endswith(f"${0.01 * len(keys):.2f}")
+    [grid] = cost_grid(data)
+    *by_method, mean = grid.rows
+    assert sum(int(calls.text) for _, calls, *_ in by_method) == len(keys)
+    assert float(mean[-1].text) == pytest.approx(0.01 * len(keys) / len(data.talks), abs=1e-4)
 
 
 def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) -> None:
-    """Replies without a price leave the dollars open, and the line says how many have one."""
-    prices = iter([0.01, *[None] * 1000])
+    """Replies without a price leave the dollars open, and the line says how many have one.
+
+    Less than a cent is not nothing either.
+    """
+    prices = iter([0.004, *[None] * 1000])
     reply = "a: 7"
     dialog = tmp_path / "small.yaml"
     dialog.write_text(
@@ -366,7 +374,7 @@ def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) ->
     dollars = {row[0].text: row[-1].text for row in grid.rows}
     assert dollars["mean per session"] == NONE and "0.0000" not in dollars.values()
     line = cost_line(data)
-    assert line.endswith("$0.01 for 1 of them; the others have no price on record")
+    assert line.endswith("$0.0040 for 1 of them; the others have no price on record")
 
 
 def test_an_interval_by_position_needs_two_scores(run: Run) -> None:
