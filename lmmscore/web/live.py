@@ -745,7 +745,8 @@ def _cells(rows: list[list[str]], factor: str) -> dict[tuple[str, str], tuple[st
     for edit, counted in outcomes.items():
         given = scores.get(edit)
         worst = next((name for name in counted if name != _SCORED), _SCORED)
-        found[edit] = (worst, sum(given) / len(given) if given else None)
+        if given or worst != _SCORED:
+            found[edit] = (worst, sum(given) / len(given) if given else None)
 
     return found
 
