@@ -230,7 +230,7 @@ def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
 def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | None]]:
     """Return, by place, the mean of score less the method's mean, and half its 95% interval.
 
-    There is no interval for a single score, or for scores that are all the same.
+    Both are over items. There is no interval for a single one, or where all are the same.
     """
     rows = run.scores[(run.scores["factor"] == factor) & run.scores["score"].notna()]
     rows = rows[rows["position"].notna()]
@@ -238,10 +238,13 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | Non
         return {}
 
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
+    # Repeats of an item at a place are no further evidence: they would only narrow the interval.
+    places = rows["position"].astype(int)
     found: dict[int, tuple[float, float | None]] = {}
-    for place, own in gaps.groupby(rows["position"].astype(int)):
-        mean = float(own.mean())
-        limits = mean_limits(own.to_numpy(dtype=float), None, level=0.95)
+    for place, own in gaps.groupby(places):
+        by_item = own.groupby(rows["item"]).mean().to_numpy(dtype=float)
+        mean = float(by_item.mean())
+        limits = mean_limits(by_item, None, level=0.95)
         found[int(place)] = (mean, None if limits is None else limits[1] - mean)
 
     return found

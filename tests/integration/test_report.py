@@ -377,10 +377,14 @@ def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) ->
     assert line.endswith("$0.0040 for 1 of them; the others have no price on record")
 
 
-def test_an_interval_by_position_needs_two_scores(run: Run) -> None:
-    """Half an interval is Student's; one score at a position has none, rather than one of no width."""
+@pytest.mark.parametrize("repeats", [1, 5])
+def test_an_interval_by_position_needs_two_scores(run: Run, repeats: int) -> None:
+    """Half an interval is Student's; one score at a position has none, rather than one of no width.
+
+    An item that was judged again and again is still one item.
+    """
     data = RunData("demo", run)
-    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)]
+    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)] * repeats
     data.__dict__["scores"] = pd.DataFrame(
         [(item, "m", place, "overall", score) for item, place, score in rows],
         columns=["item", "method", "position", "factor", "score"],
