@@ -33,7 +33,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = ["boat", "cottage", "lake", "car"]
     judged = RunData("demo", lmmscore.run(DEMO, out=folder / "demo", items=items, repeats=2))
     table = read_ratings([hostile.ratings(folder / "human.csv", items, judged.methods)]).table
-    found = agree({"demo": judged.scores}, table, weights=judged.weights, resamples=100)
+    known = {"scales": {"demo": judged.scales}, "weights": judged.weights}
+    found = agree({"demo": judged.scores}, table, **known, resamples=100)
     return write_page([judged], PageOptions(out=folder / "report.html", agreement=found))
 
 

@@ -44,7 +44,8 @@ lmm.gallery = (() => {
     const here = run();
     return [
       ["", "task, then order of the run"],
-      here.people ? ["people", "disagreement of judge and raters"] : null,
+      here.people && here.factors.some((each) => each.alike)
+        ? ["people", "disagreement of judge and raters"] : null,
       core.runs.length > 1 ? ["judges", "disagreement between judges"] : null,
       here.repeats > 1 ? ["repeats", "disagreement between repeats"] : null,
       ["difference", "difference between methods"],
