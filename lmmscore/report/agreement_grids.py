@@ -79,6 +79,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     }
     levels = set(found.settings["levels"])
     wanted = set(sections)
+    # Not at a glance, but where it is the only level asked for, its table is the answer.
     if levels == {WITHIN_METHOD}:
         wanted.add(WITHIN_METHOD)
 
@@ -115,6 +116,7 @@ def methods_grids(found: Agreement) -> list[Grid]:
 def _places(rows: Sequence[MethodStanding] | Sequence[AgreementRow]) -> list[str | None]:
     """Return the task categories of rows, and None for all of them where that says more."""
     tasks = list(dict.fromkeys(row.task for row in rows))
+    # Two are one category and all of them, which is the same twice.
     return [task for task in tasks if task is not None] if len(tasks) == 2 else tasks
 
 

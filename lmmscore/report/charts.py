@@ -17,8 +17,9 @@ from markupsafe import Markup, escape
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
-from lmmscore.report.figures import cross_correlations, fit_band
+from lmmscore.report.figures import cross_correlations, fit_line, on_one_scale
 from lmmscore.report.formats import NONE, number, true_minus
+from lmmscore.report.leaderboard import RankedMethod
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150
@@ -86,19 +87,7 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 # The leaderboard's own drawings
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnStanding:
-    """Where a method stands in a table: its value and its rank, with their intervals."""
-
-    value: float | None
-    interval: tuple[float, float] | None
-    rank: int | None
-    rank_interval: tuple[int, int] | None
-    rank_range: tuple[int, int] | None = None
-    """The ranks that missing scores would allow."""
-
-
-def standings_axis(standings: Sequence[DrawnStanding]) -> Axis:
+def standings_axis(standings: Sequence[RankedMethod]) -> Axis:
     """Return the axis on which all values of a table and their intervals find room."""
     ends = [end for one in standings for end in (one.interval or ())]
     values = [one.value for one in standings if one.value is not None]
@@ -121,7 +110,7 @@ def _in_line(
     return svg("svg", *title, *parts, class_=kind, **box, **spoken)
 
 
-def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
+def interval_bar(row: RankedMethod, axis: Axis, described: str) -> Markup:
     """Return a value as a dot on its interval: one line of a forest plot."""
     parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
     if row.interval is not None:
@@ -138,7 +127,7 @@ def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
     return _in_line("bar", BAR_WIDTH, 24, parts, described)
 
 
-def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
+def rank_strip(row: RankedMethod, methods: int, described: str) -> Markup:
     """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
     slot = min(15.0, STRIP_WIDTH / methods)
     width = round(slot * methods, 1)
@@ -584,7 +573,9 @@ def agreement_charts(
             where = f"{number_of_judge}-{k}"
             run = runs.get(judge, 0)
             scatters.append(_scatter(found, judge, factor, name, paired, where, run))
-            differences.append(_bland_altman(name, paired, where, run))
+            # Of two scales, a difference says nothing; the notes say that they are two.
+            if on_one_scale(found, judge, factor):
+                differences.append(_bland_altman(name, paired, where, run))
 
         maps = _factor_maps(found, judge, list(pairs), titles)
         charts.append(AgreementCharts(judge, scatters, differences, maps))
@@ -607,13 +598,15 @@ def _scatter(
     rho = "undefined" if row is None or row.value is None else number(row.value, 2)
     grid = np.linspace(paired.people.min(), paired.people.max(), CURVE)
     rng = np.random.default_rng(found.settings["seed"])
-    fitted = fit_band(paired.people, paired.judge, paired.item, grid, rng)
+    fitted = fit_line(paired.people, paired.judge, paired.item, grid, rng)
     band: list[tuple[float, float]] = []
     line: list[tuple[float, float]] = []
     if fitted is not None:
-        low, best, high = fitted
-        band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
+        best, ends = fitted
         line = list(zip(grid, best, strict=True))
+        if ends is not None:
+            low, high = ends
+            band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
 
     return scatter(
         f"scatter-{where}",
@@ -621,7 +614,7 @@ def _scatter(
         _dots(paired, paired.people, paired.judge),
         ("raters’ mean", "judge"),
         run=run,
-        diagonal=True,
+        diagonal=on_one_scale(found, judge, factor),
         band=band,
         line=line,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -296,8 +296,11 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
-    """Return what the page's scripts must know about a run."""
+def run_facts(run: RunData, *, rated: bool, alike: Collection[str]) -> dict[str, Any]:
+    """Return what the page's scripts must know about a run.
+
+    `alike` are the factors on which the judge and the raters use one scale.
+    """
     tasks = dict.fromkeys(task for _, task in run.items)
     return {
         "name": run.name,
@@ -310,6 +313,7 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
                 "slug": slug(key),
                 "title": run.title(key),
                 "scale": run.scales.get(key),
+                "alike": key in alike,
             }
             for key in run.factors
         ],

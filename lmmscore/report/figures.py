@@ -11,7 +11,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,13 +21,14 @@ import pandas as pd
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import EDIT, Paired
+from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
 from lmmscore.report.formats import DisplayNames, rank_span
-from lmmscore.report.leaderboard import title_of
-from lmmscore.stats import Floats, correlation
+from lmmscore.report.leaderboard import RankedMethod, ranked_methods, title_of
+from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, Floats, correlation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -274,22 +275,14 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
 
     `titles` are the factors' full names.
     """
-    called = titles or {}
-    level = board.settings.get("level", 0.95)
     drawings = []
     for table in board.tables:
-        lines = [
-            ForestLine(row.method, row.mean, row.mean_interval, row.rank_interval)
-            for row in table.rows
-            if row.mean is not None
-        ]
-        label = f"mean {table.factor}, {level:.0%} interval"
-        title = title_of(table)
-        drawings.append(Drawing(f"forest-{title.lower()}", partial(forest, title, label, lines)))
+        label = f"mean {table.factor}"
+        drawings += _forest_drawing(title_of(table), label, ranked_methods(table), board.settings)
 
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
-        drawings.append(Drawing("methods-by-factor", partial(factor_means, whole, called)))
+        drawings.append(Drawing("methods-by-factor", partial(factor_means, whole, titles or {})))
 
     tasks = [t for t in board.tables if t.task is not None and t.factor == whole.factor]
     if len(tasks) > 1:
@@ -299,40 +292,32 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
 
 
 def pair_drawings(board: PairBoard, names: DisplayNames) -> list[Drawing]:
-    """Return the figures of pairwise comparisons: a forest plot of strengths per table.
-
-    A table whose methods are not all linked by comparisons has no strengths, and no figure.
-    """
-    level = board.settings.get("level", 0.95)
+    """Return the figures of pairwise comparisons: a forest plot of strengths per table."""
     drawings = []
     for table in board.tables:
-        lines = [
-            ForestLine(
-                names.method(row.method), row.strength, row.strength_interval, row.rank_interval
-            )
-            for row in table.rows
-            if row.strength is not None
-        ]
-        if lines:
-            label = f"strength (log scale), {level:.0%} interval"
-            title = names.task(table.task)
-            drawing = partial(forest, title, label, lines)
-            drawings.append(Drawing(f"forest-{title.lower()}", drawing))
+        lines = [replace(one, method=names.method(one.method)) for one in ranked_methods(table)]
+        title = names.task(table.task)
+        drawings += _forest_drawing(title, "strength (log scale)", lines, board.settings)
 
     return drawings
 
 
-@dataclass(frozen=True, slots=True)
-class ForestLine:
-    """One method: its value, and the intervals of that and of its rank."""
+def _forest_drawing(
+    title: str, value: str, lines: Sequence[RankedMethod], settings: Mapping[str, Any]
+) -> list[Drawing]:
+    """Return the forest plot of a table; none where no method has a value.
 
-    method: str
-    value: float
-    interval: tuple[float, float] | None
-    ranks: tuple[int, int] | None
+    Such is a table whose methods are not all linked by comparisons: it has no strengths.
+    """
+    known = [line for line in lines if line.value is not None]
+    if not known:
+        return []
+
+    label = f"{value}, {settings.get('level', 0.95):.0%} interval"
+    return [Drawing(f"forest-{title.lower()}", partial(forest, title, label, known))]
 
 
-def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float) -> MplFigure:
+def forest(title: str, label: str, lines: Sequence[RankedMethod], width_in: float) -> MplFigure:
     """Return values with their intervals, best first, and the rank interval of each method."""
     figure = _new(width_in, 0.75 + 0.22 * len(lines))
     axis: Axes = figure.subplots()
@@ -341,9 +326,11 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
         if line.interval is not None:
             axis.plot(line.interval, [k, k], color=BLUE, linewidth=1.2, solid_capstyle="butt")
 
-        axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
+        if line.value is not None:
+            axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
+
         axis.annotate(
-            "" if line.ranks is None else rank_span(line.ranks),
+            "" if line.rank_interval is None else rank_span(line.rank_interval),
             (1.02, k),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -351,7 +338,7 @@ def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float)
             annotation_clip=False,
         )
 
-    if any(line.ranks is not None for line in lines):
+    if any(line.rank_interval is not None for line in lines):
         axis.annotate("rank", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize=LABEL_PT)
 
     axis.set_yticks(range(len(lines)), [line.method for line in lines])
@@ -506,18 +493,28 @@ def _panels(
     return figure, panels
 
 
+def on_one_scale(found: Agreement, judge: str, factor: str) -> bool:
+    """Tell whether the judge less the raters means something: not where their scales differ."""
+    row = found.row(judge, factor, ITEM, "bias")
+    return row is not None and row.value is not None
+
+
 def agreement_scatter(
     found: Agreement, judge: str, titles: Mapping[str, str], width_in: float
 ) -> MplFigure:
-    """Return the judge's scores over the raters' means on equal axes, with the line y = x."""
+    """Return the judge's scores over the raters' means.
+
+    On one scale, the axes are equal, and there is the line y = x.
+    """
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
-        row = found.row(judge, factor, "item", "spearman")
+        row = found.row(judge, factor, ITEM, "spearman")
         rho = None if row is None else row.value
         value = "ρ undefined" if rho is None else f"ρ = {rho:.2f}".replace("-", MINUS)
         axis.set_title(f"{_title(factor, titles)}\n{value}, n = {len(paired.edits)}")
         if len(paired.edits):
-            _scatter(axis, paired, found.settings["seed"])
+            alike = on_one_scale(found, judge, factor)
+            _scatter(axis, paired, found.settings["seed"], alike=alike)
 
     figure.supxlabel("raters’ mean", fontsize=8)
     figure.supylabel(f"{judge}", fontsize=8)
@@ -529,24 +526,28 @@ def _title(factor: str, titles: Mapping[str, str]) -> str:
     return textwrap.fill(titles.get(factor, factor), 20)
 
 
-def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
+def _scatter(axis: Axes, paired: Paired, seed: int, *, alike: bool) -> None:
     people, judge = paired.people, paired.judge
-    low = min(people.min(), judge.min())
-    high = max(people.max(), judge.max())
-    room = 0.06 * (high - low) or 0.5
-    ends = (low - room, high + room)
-    axis.plot(ends, ends, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+    if alike:
+        low = min(people.min(), judge.min())
+        high = max(people.max(), judge.max())
+        room = 0.06 * (high - low) or 0.5
+        ends = (low - room, high + room)
+        axis.plot(ends, ends, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+        axis.set_xlim(ends)
+        axis.set_ylim(ends)
+        axis.set_aspect("equal")
+
     grid = np.linspace(people.min(), people.max(), 40)
-    band = fit_band(people, judge, paired.item, grid, np.random.default_rng(seed))
-    if band is not None:
-        axis.fill_between(grid, band[0], band[2], color=SKY, alpha=0.35, linewidth=0)
-        axis.plot(grid, band[1], color=BLUE, linewidth=1)
+    fitted = fit_line(people, judge, paired.item, grid, np.random.default_rng(seed))
+    if fitted is not None:
+        best, band = fitted
+        axis.plot(grid, best, color=BLUE, linewidth=1)
+        if band is not None:
+            axis.fill_between(grid, *band, color=SKY, alpha=0.35, linewidth=0)
 
     rng = np.random.default_rng(seed)
     _dots(axis, jitter(people, rng), jitter(judge, rng))
-    axis.set_xlim(ends)
-    axis.set_ylim(ends)
-    axis.set_aspect("equal")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(_round_ticks())
 
@@ -571,18 +572,26 @@ def jitter(values: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(values + rng.uniform(-0.18, 0.18, len(values)) * np.diff(levels).min())
 
 
-def fit_band(
+def fit_line(
     x: Floats, y: Floats, item: np.ndarray[Any, Any], grid: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats, Floats] | None:
-    """Return low, fitted and high of a straight line over the grid; None for a constant x.
+) -> tuple[Floats, tuple[Floats, Floats] | None] | None:
+    """Return a straight line over the grid, and the ends of its band; None for a constant x.
 
-    The band is the 95% interval over resampled items.
+    The band is the 95% interval over resampled items. Of fewer items than an interval takes there
+    is none, as there is none in any table: resampled, four items look surer than they are.
     """
     if correlation.reason_undefined(x, x):
         return None
 
-    items = int(item.max()) + 1
-    counts = rng.multinomial(items, np.full(items, 1 / items), size=LINES)[:, item].astype(float)
+    best = np.asarray(np.polyval(np.polyfit(x, y, 1), grid), dtype=float)
+    # Numbered again: an item without an edit here must not be drawn in place of one with edits.
+    known, place = np.unique(item, return_inverse=True)
+    items = len(known)
+    if items < FEWEST_FOR_AN_INTERVAL:
+        return best, None
+
+    draws = rng.multinomial(items, np.full(items, 1 / items), size=LINES)
+    counts = draws[:, place].astype(float)
     n = counts.sum(axis=1)
     mean_x, mean_y = counts @ x / n, counts @ y / n
     spread = counts @ x**2 / n - mean_x**2
@@ -590,8 +599,7 @@ def fit_band(
     slope = (counts @ (x * y) / n - mean_x * mean_y)[usable] / spread[usable]
     lines = mean_y[usable, None] + slope[:, None] * (grid[None, :] - mean_x[usable, None])
     low, high = np.quantile(lines, [0.025, 0.975], axis=0)
-    best = np.polyfit(x, y, 1)
-    return low, np.asarray(np.polyval(best, grid), dtype=float), high
+    return best, (low, high)
 
 
 def bland_altman(
@@ -601,7 +609,7 @@ def bland_altman(
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
         axis.set_title(_title(factor, titles))
-        row = found.row(judge, factor, "item", "bias")
+        row = found.row(judge, factor, ITEM, "bias")
         if row is None or row.value is None or len(paired.edits) < 2:
             why = f"undefined, because {row.why}" if row is not None and row.why else "undefined"
             axis.set_axis_off()

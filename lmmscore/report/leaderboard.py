@@ -92,6 +92,54 @@ def _marked(values: Sequence[float | None], decimals: int) -> list[Cell]:
     return [Cell(number(value, decimals), flags[k]) for k, value in enumerate(values)]
 
 
+@dataclass(frozen=True, slots=True)
+class RankedMethod:
+    """One method in a table of scores or of pairs, which are drawn alike."""
+
+    method: str
+    value: float | None
+    """What methods are ranked by: the mean, or the strength."""
+    interval: tuple[float, float] | None
+    rank: int | None
+    rank_interval: tuple[int, int] | None
+    rank_range: tuple[int, int] | None = None
+    """The ranks that missing scores would allow; pairs have none."""
+    group: str = ""
+    """Letters of the groups it belongs to; pairs have none."""
+    share: float | None = None
+    """The coverage of its scores, or the share of its matches that it won."""
+
+
+def ranked_methods(table: BoardTable | PairTable) -> list[RankedMethod]:
+    """Return the methods of a table of either kind, in its order."""
+    if isinstance(table, PairTable):
+        return [
+            RankedMethod(
+                row.method,
+                row.strength,
+                row.strength_interval,
+                row.rank,
+                row.rank_interval,
+                share=row.win_rate,
+            )
+            for row in table.rows
+        ]
+
+    return [
+        RankedMethod(
+            row.method,
+            row.mean,
+            row.mean_interval,
+            row.rank,
+            row.rank_interval,
+            row.rank_range,
+            row.group,
+            row.coverage,
+        )
+        for row in table.rows
+    ]
+
+
 def title_of(table: BoardTable) -> str:
     """Return the heading of a table: its task category and its factor."""
     everywhere = ", ".join(table.among) or "All task categories"
@@ -563,6 +611,7 @@ def board_document(
         grids=[*grids, *further],
         caution=board.caution,
         notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
+        # Programs get every table, its methods under their own names: a display name is no key.
         records=[
             {**_rounded(record, view.decimals), "caption": table.caption}
             for table in board.tables

@@ -38,6 +38,7 @@ from lmmscore.report.edits import (
     slug,
     talk_list,
 )
+from lmmscore.report.figures import on_one_scale
 from lmmscore.report.formats import HEADINGS, Grid, number, plain, true_minus
 from lmmscore.report.run_data import WIN_RATE, RunData
 from lmmscore.report.run_view import RunView, page_provenance, rank_run, view_run
@@ -234,7 +235,9 @@ def _run_data(
     facts, items = [], []
     for part in parts:
         ratings = _ratings(part.run, options)
-        facts.append({**run_facts(part.run, rated=bool(ratings)), "prefix": part.prefix})
+        alike = _factors_on_one_scale(part.run, options)
+        own = run_facts(part.run, rated=bool(ratings), alike=alike)
+        facts.append({**own, "prefix": part.prefix})
         items.append(part.edits.items(ratings))
 
     return facts, items
@@ -262,6 +265,16 @@ def _ratings(run: RunData, options: PageOptions) -> dict[tuple[str, str, str], f
         return {}
     original = {new: old for old, new in options.renames.items() if old in run.factors}
     return mean_ratings(options.agreement, run.name, original)
+
+
+def _factors_on_one_scale(run: RunData, options: PageOptions) -> set[str]:
+    """Return the factors on which the judge and the raters can be told apart in points."""
+    if options.agreement is None:
+        return set()
+    called = {factor: options.renames.get(factor, factor) for factor in run.factors}
+    return {
+        factor for factor, name in called.items() if on_one_scale(options.agreement, run.name, name)
+    }
 
 
 def _agreement_section(runs: Sequence[RunData], agreement: Agreement) -> AgreementSection:

@@ -170,6 +170,8 @@ def _counting(
     final = Reading()
     for k, reading in enumerate(readings):
         if reading is not None and dialog is not None:
+            # A later reply may void earlier scores without giving new ones: `final` knows which
+            # stand, `last` only where each was read last.
             final = merged(final, reading, dialog.factors, n)
             last |= dict.fromkeys(reading.scores, k)
 
@@ -523,6 +525,7 @@ class RunData:
             except ImageProblem:
                 return None
 
+        # None: the file is not there, or is no picture; that is another loss than a changed one.
         with ThreadPoolExecutor() as pool:
             found = dict(zip(recorded, pool.map(same, recorded), strict=True))
 

@@ -7,8 +7,9 @@ import json
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import permutations
 from pathlib import Path
@@ -25,7 +26,6 @@ from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
 from lmmscore.report.charts import (
     Chart,
-    DrawnStanding,
     HeatCell,
     HeatMap,
     axis_head,
@@ -56,7 +56,15 @@ from lmmscore.report.formats import (
     span,
     write,
 )
-from lmmscore.report.leaderboard import PAIR_HEADINGS, BoardView, board_document, pair_document
+from lmmscore.report.formats.terminal import dollars
+from lmmscore.report.leaderboard import (
+    PAIR_HEADINGS,
+    BoardView,
+    RankedMethod,
+    board_document,
+    pair_document,
+    ranked_methods,
+)
 from lmmscore.report.run_data import WIN_RATE, RunData, in_utc
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
@@ -222,7 +230,7 @@ def _score_charts(run: RunData, number_of_run: int) -> list[Chart]:
 def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | None]]:
     """Return, by place, the mean of score less the method's mean, and half its 95% interval.
 
-    There is no interval for a single score, or for scores that are all the same.
+    Both are over items. There is no interval for a single one, or where all are the same.
     """
     rows = run.scores[(run.scores["factor"] == factor) & run.scores["score"].notna()]
     rows = rows[rows["position"].notna()]
@@ -230,10 +238,13 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float | Non
         return {}
 
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
+    # Repeats of an item at a place are no further evidence: they would only narrow the interval.
+    places = rows["position"].astype(int)
     found: dict[int, tuple[float, float | None]] = {}
-    for place, own in gaps.groupby(rows["position"].astype(int)):
-        mean = float(own.mean())
-        limits = mean_limits(own.to_numpy(dtype=float), None, level=0.95)
+    for place, own in gaps.groupby(places):
+        by_item = own.groupby(rows["item"]).mean().to_numpy(dtype=float)
+        mean = float(by_item.mean())
+        limits = mean_limits(by_item, None, level=0.95)
         found[int(place)] = (mean, None if limits is None else limits[1] - mean)
 
     return found
@@ -308,11 +319,16 @@ def _pair_position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
 def cost_grid(run: RunData) -> list[Grid]:
     """Return what the turns about each method's edits took; none where no token was counted."""
     spent: dict[str, np.ndarray] = {}
+    paid: set[str] = set()
     for talk in run.talks:
         for turn in talk.turns:
-            if turn.entry is not None:
-                method = talk.method_at(turn.position) or talk.method or WHOLE_SESSION
-                spent[method] = spent.get(method, np.zeros(4)) + _cost_of(turn.reply)
+            # Sessions that open with the same words share their first replies, paid for once.
+            if turn.entry is None or turn.key in paid:
+                continue
+
+            paid.add(turn.key)
+            method = talk.method_at(turn.position) or talk.method or WHOLE_SESSION
+            spent[method] = spent.get(method, np.zeros(4)) + _cost_of(turn.reply)
 
     total = sum(spent.values(), np.zeros(4))
     _, sent, received, _ = total
@@ -334,14 +350,14 @@ def cost_grid(run: RunData) -> list[Grid]:
 def _cost_of(reply: Reply) -> np.ndarray:
     """Return calls, tokens in and out, and US dollars; NaN where the price is not known."""
     usage = reply.usage
-    dollars = np.nan if reply.cost_usd is None else reply.cost_usd
-    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, dollars])
+    price = np.nan if reply.cost_usd is None else reply.cost_usd
+    return np.array([1, usage.prompt_tokens or 0, usage.completion_tokens or 0, price])
 
 
 def _cost_cells(row: np.ndarray) -> list[str]:
-    calls, sent, received, dollars = row
-    price = NONE if np.isnan(dollars) else f"{dollars:,.4f}"
-    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", price]
+    calls, sent, received, price = row
+    shown = NONE if np.isnan(price) else f"{price:,.4f}"
+    return [f"{calls:,.0f}", f"{sent:,.0f}", f"{received:,.0f}", shown]
 
 
 # What to be careful about
@@ -492,7 +508,7 @@ def cost_line(run: RunData) -> str:
     if sent + received:
         parts.append(f"{sent:,} tokens in, {received:,} out")
 
-    price = f"${sum(costs):,.2f}" if costs else "no price on record"
+    price = dollars(sum(costs)) if costs else "no price on record"
     if 0 < len(costs) < len(replies):
         price += f" for {len(costs):,} of them; the others have no price on record"
 
@@ -633,17 +649,6 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """One method in a table of either kind."""
-
-    method: str
-    drawn: DrawnStanding
-    further: Figure
-    group: str = ""
-    """Letters of the groups it belongs to; pairs have none."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Duel:
     """How one method did against another, on items or in matches."""
 
@@ -661,25 +666,6 @@ class _Duel:
         return (self.won + self.tied / 2) / met if met else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
-    """A table of either kind, as far as the page draws both alike."""
-
-    task: str | None
-    factor: str
-    factor_title: str
-    value_title: str
-    rows: list[_Row]
-    duels: Mapping[tuple[str, str], _Duel]
-    """By the two methods, both ways round."""
-    full: TableDocument
-    compact: TableDocument
-    """With the columns a paper has room for."""
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    further: tuple[str, ...]
-
-
 def whole_first(tables: Sequence[AnyTable]) -> list[AnyTable]:
     """Return the tables with those over all task categories before those of one."""
     return sorted(tables, key=lambda table: table.task is not None)
@@ -688,73 +674,107 @@ def whole_first(tables: Sequence[AnyTable]) -> list[AnyTable]:
 def make_boards(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list[Board]:
     """Return the tables of a run for the page, those over all categories first."""
     if isinstance(found, PairBoard):
-        rankings = [_pair_ranking(run, table, found) for table in whole_first(found.tables)]
+        tables = [_pair_board(run, table, found, prefix) for table in whole_first(found.tables)]
     else:
-        rankings = [_score_ranking(run, table, found) for table in whole_first(found.tables)]
+        tables = [_score_board(run, table, found, prefix) for table in whole_first(found.tables)]
 
-    if len({ranking.task for ranking in rankings} - {None}) == 1:
+    if len({table.task for table in tables if table.task}) == 1:
         # Of one task category, the table over all would say the same twice.
-        rankings = [ranking for ranking in rankings if ranking.task is not None]
+        return [table for table in tables if table.task]
 
-    return [_board(run, ranking, prefix) for ranking in rankings]
+    return tables
 
 
-def _score_ranking(run: RunData, table: BoardTable, found: Leaderboard) -> _Ranking:
+def _score_board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> Board:
     one = replace(found, tables=(table,))
-    rows = [
-        _Row(
-            row.method,
-            DrawnStanding(row.mean, row.mean_interval, row.rank, row.rank_interval, row.rank_range),
-            Figure(percent(row.coverage), row.coverage),
-            row.group,
-        )
-        for row in table.rows
-    ]
     incomplete = any(row.coverage < 1 for row in table.rows)
-    return _Ranking(
-        task=table.task,
+    board = _board(
+        run,
+        table,
+        prefix,
         factor=table.factor,
-        factor_title=run.title(table.factor),
-        value_title=HEADINGS["mean"],
-        rows=rows,
-        duels=_duels_on_items(table),
         full=board_document(one, BoardView(names=run.names)),
         compact=board_document(one, BoardView(style="compact", names=run.names)),
-        warnings=table.warnings,
+    )
+    return replace(
+        board,
+        factor_title=run.title(table.factor),
         notes=(table.caption, *table.notes),
         further=(HEADINGS["coverage"],) if incomplete else (),
     )
 
 
-def _pair_ranking(run: RunData, table: PairTable, found: PairBoard) -> _Ranking:
+def _pair_board(run: RunData, table: PairTable, found: PairBoard, prefix: str) -> Board:
     one = replace(found, tables=(table,))
     full = pair_document(one, names=run.names)
     compact = pair_document(one, names=run.names, compact=True)
-    rows = [
-        _Row(
-            row.method,
-            DrawnStanding(row.strength, row.strength_interval, row.rank, row.rank_interval),
-            Figure(percent(row.win_rate), row.win_rate),
-        )
-        for row in table.rows
-    ]
-    return _Ranking(
-        task=table.task,
+    board = _board(
+        run,
+        table,
+        prefix,
         factor=WIN_RATE,
-        factor_title="Comparisons of pairs",
-        value_title=PAIR_HEADINGS["strength"],
-        rows=rows,
-        duels=_duels_in_matches(table),
         full=full,
         # The second table, who beat whom, is for the terminal: a paper has the first.
         compact=replace(compact, grids=compact.grids[:1]),
-        warnings=table.warnings,
+    )
+    return replace(
+        board,
+        factor_title="Comparisons of pairs",
         notes=(full.grids[0].caption, *table.notes),
         further=(PAIR_HEADINGS["win_rate"],),
     )
 
 
-def _duels_on_items(table: BoardTable) -> dict[tuple[str, str], _Duel]:
+def _board(
+    run: RunData,
+    table: BoardTable | PairTable,
+    prefix: str,
+    *,
+    factor: str,
+    full: TableDocument,
+    compact: TableDocument,
+) -> Board:
+    """Return a table as far as scores and pairs are drawn alike.
+
+    `compact` has the columns a paper has room for.
+    """
+    grid = full.grids[0]
+    rows = ranked_methods(table)
+    duels = _duels(table)
+    value_title = PAIR_HEADINGS["strength"] if factor == WIN_RATE else HEADINGS["mean"]
+    link = partial(gallery_link, run, prefix, task=table.task, factor=factor)
+    return Board(
+        id=board_id(prefix, table.task, factor),
+        task=table.task or "",
+        task_title=run.names.task(table.task),
+        factor=factor,
+        factor_title=factor,
+        verdict=grid.verdict,
+        lines=tuple(_lines(run, rows, value_title, link)),
+        axis=axis_head(standings_axis(rows)),
+        grouped=any(row.group for row in rows),
+        warnings=table.warnings,
+        notes=table.notes,
+        wins=_win_map(run, rows, duels, link, tested=factor != WIN_RATE) if duels else None,
+        figures=replace(grid, caption="", above=(), below=(), verdict=""),
+        copies={"latex": write(compact, "tex"), "markdown": write(full, "md")},
+        value_title=value_title,
+        further=(),
+    )
+
+
+def _duels(table: BoardTable | PairTable) -> dict[tuple[str, str], _Duel]:
+    """Return how every two methods did against each other, both ways round."""
+    if isinstance(table, PairTable):
+        return {
+            (one, other): _Duel(
+                table.wins.get((one, other), 0),
+                table.ties.get((one, other), 0),
+                table.wins.get((other, one), 0),
+            )
+            for one, other in permutations([row.method for row in table.rows], 2)
+        }
+
     tests = table.differences
     if tests is None:
         return {}
@@ -769,70 +789,33 @@ def _duels_on_items(table: BoardTable) -> dict[tuple[str, str], _Duel]:
     return found
 
 
-def _duels_in_matches(table: PairTable) -> dict[tuple[str, str], _Duel]:
-    methods = [row.method for row in table.rows]
-    return {
-        (one, other): _Duel(
-            table.wins.get((one, other), 0),
-            table.ties.get((one, other), 0),
-            table.wins.get((other, one), 0),
-        )
-        for one, other in permutations(methods, 2)
-    }
-
-
 # Drawing
 
 
-def _board(run: RunData, ranking: _Ranking, prefix: str) -> Board:
-    grid = ranking.full.grids[0]
-    return Board(
-        id=board_id(prefix, ranking.task, ranking.factor),
-        task=ranking.task or "",
-        task_title=run.names.task(ranking.task),
-        factor=ranking.factor,
-        factor_title=ranking.factor_title,
-        verdict=grid.verdict,
-        lines=tuple(_lines(run, ranking, prefix)),
-        axis=axis_head(standings_axis([row.drawn for row in ranking.rows])),
-        grouped=any(row.group for row in ranking.rows),
-        warnings=ranking.warnings,
-        notes=ranking.notes,
-        wins=_win_map(run, ranking, prefix) if ranking.duels else None,
-        figures=replace(grid, caption="", above=(), below=(), verdict=""),
-        copies={"latex": write(ranking.compact, "tex"), "markdown": write(ranking.full, "md")},
-        value_title=ranking.value_title,
-        further=ranking.further,
-    )
+def _lines(
+    run: RunData, rows: Sequence[RankedMethod], value_title: str, link: Callable[..., str]
+) -> Iterator[ResultLine]:
+    axis = standings_axis(rows)
+    letters = "".join(sorted({letter for row in rows for letter in row.group}))
+    best = marks([row.value for row in rows])
+    noun = value_title.lower()
 
-
-def _lines(run: RunData, ranking: _Ranking, prefix: str) -> Iterator[ResultLine]:
-    axis = standings_axis([row.drawn for row in ranking.rows])
-    letters = "".join(sorted({letter for row in ranking.rows for letter in row.group}))
-    best = marks([row.drawn.value for row in ranking.rows])
-    noun = ranking.value_title.lower()
-
-    for row, mark in zip(ranking.rows, best, strict=True):
-        drawn, name = row.drawn, run.names.method(row.method)
-        value, interval = number(drawn.value, 2), span(drawn.interval, 2)
-        rank, ranks = number(drawn.rank, 0), rank_span(drawn.rank_interval)
+    for row, mark in zip(rows, best, strict=True):
+        name = run.names.method(row.method)
+        value, interval = number(row.value, 2), span(row.interval, 2)
+        rank, ranks = number(row.rank, 0), rank_span(row.rank_interval)
         groups = f"groups {', '.join(row.group)}" if row.group else "no group"
-        link = gallery_link(
-            run, prefix, method=row.method, task=ranking.task, factor=ranking.factor
-        )
         yield ResultLine(
             method=name,
-            link=link,
-            rank=Figure(rank, drawn.rank),
-            mean=Figure(value, drawn.value, mark),
+            link=link(method=row.method),
+            rank=Figure(rank, row.rank),
+            mean=Figure(value, row.value, mark),
             interval=interval,
-            bar=interval_bar(drawn, axis, f"{name}: {noun} {value}, 95% interval {interval}"),
+            bar=interval_bar(row, axis, f"{name}: {noun} {value}, 95% interval {interval}"),
             ranks=ranks,
-            strip=rank_strip(
-                drawn, len(ranking.rows), f"{name}: rank {rank}, rank interval {ranks}"
-            ),
+            strip=rank_strip(row, len(rows), f"{name}: rank {rank}, rank interval {ranks}"),
             group=group_bars(row.group, letters, f"{name}: {groups}"),
-            further=(row.further,),
+            further=(Figure(percent(row.share), row.share),),
         )
 
 
@@ -861,13 +844,19 @@ def gallery_link(
     return f"#gallery?{'&'.join(words)}"
 
 
-def _win_map(run: RunData, ranking: _Ranking, prefix: str) -> HeatMap:
-    """Return how often the method of a row beat that of a column."""
-    names = {row.method: run.names.method(row.method) for row in ranking.rows}
-    tested = ranking.factor != WIN_RATE
+def _win_map(
+    run: RunData,
+    rows: Sequence[RankedMethod],
+    duels: Mapping[tuple[str, str], _Duel],
+    link: Callable[..., str],
+    *,
+    tested: bool,
+) -> HeatMap:
+    """Return how often the method of a row beat that of a column; `tested`: with p-values."""
+    names = {row.method: run.names.method(row.method) for row in rows}
 
     def cell(one: str, other: str) -> HeatCell:
-        duel = ranking.duels.get((one, other))
+        duel = duels.get((one, other))
         if duel is None or duel.rate is None:
             return HeatCell("")
 
@@ -875,17 +864,15 @@ def _win_map(run: RunData, ranking: _Ranking, prefix: str) -> HeatMap:
             f"{names[one]} against {names[other]}: "
             f"{duel.won} won, {duel.tied} tied, {duel.lost} lost"
         )
-        link = gallery_link(
-            run, prefix, method=one, against=other, task=ranking.task, factor=ranking.factor
-        )
+        address = link(method=one, against=other)
         shade = diverging(2 * duel.rate - 1)
         if not tested:
-            return HeatCell(percent(duel.rate), shade, words, link)
+            return HeatCell(percent(duel.rate), shade, words, address)
 
         p = p_value(duel.p)
         star = "*" if duel.significant else ""
         note = f"p {p}" if len(names) <= MATRIX_NOTES else ""
-        return HeatCell(f"{duel.won}{star}", shade, f"{words}; p = {p} (Holm)", link, note)
+        return HeatCell(f"{duel.won}{star}", shade, f"{words}; p = {p} (Holm)", address, note)
 
     if tested:
         return heat_map("Wins and p-values", names, names, cell, caption=_WINS_ON_ITEMS)
@@ -902,24 +889,32 @@ def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list
 
     main = [table for table in whole_first(found.tables) if table.factor == run.main_factor]
     methods = {row.method: run.names.method(row.method) for row in main[0].rows}
-
-    def factor_link(method: str, factor: str) -> str:
-        return gallery_link(run, prefix, method=method, factor=factor)
-
-    def task_link(method: str, task: str) -> str:
-        return gallery_link(run, prefix, method=method, task=task)
-
     maps = []
+
     factors = {name: run.title(name) for name in run.factors if name != run.main_factor}
     if factors:
         rated = [(row.method, row.factors) for row in main[0].rows]
         means = {(method, name): own.get(name) for method, own in rated for name in factors}
-        maps.append(means_map("Methods by factor", methods, factors, means, factor_link))
+        by_factor = means_map(
+            "Methods by factor",
+            methods,
+            factors,
+            means,
+            lambda method, factor: gallery_link(run, prefix, method=method, factor=factor),
+        )
+        maps.append(by_factor)
 
     tasks = _tasks(run, main)
     if len(tasks) > 1:
         means = {(row.method, table.task or ""): row.mean for table in main for row in table.rows}
-        maps.append(means_map("Methods by task category", methods, tasks, means, task_link))
+        by_task = means_map(
+            "Methods by task category",
+            methods,
+            tasks,
+            means,
+            lambda method, task: gallery_link(run, prefix, method=method, task=task),
+        )
+        maps.append(by_task)
 
     return maps
 

@@ -407,6 +407,7 @@ class LiveRun:
         manifest, units = self.run.manifest, list(self._units.values())
         live = manifest.state == "running"
         failed = sum(bool(each.failure) for each in units)
+        # At least one each: a repair may take an unfinished unit beyond the turns foreseen.
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
         return {
@@ -488,6 +489,7 @@ class LiveRun:
         if not path.is_file() or path.stat().st_size == 0:
             return None
 
+        # Without a log beside it nobody writes, and a disk that is read-only will do.
         still = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
         location = f"{path.absolute().as_uri()}?mode=ro{still}"
         try:
@@ -500,8 +502,9 @@ class LiveRun:
     def _grid(self, rows: list[list[str]]) -> dict[str, Any]:
         """Return items × methods: a score between 0 and 1, or what stands in its way."""
         methods = list(self._plan.benchmark.methods)
-        found = _cells(rows)
-        low, high = self._ends(found)
+        factor = _main_factor(rows)
+        found = _cells(rows, factor)
+        low, high = self._ends(factor, found)
         waiting, repaired = self._marks()
 
         def cell(item: Item, method: str) -> list[Any]:
@@ -526,7 +529,7 @@ class LiveRun:
             }
             for item in self._plan.benchmark.items
         ]
-        return {"methods": methods, "items": items, "low": low, "high": high}
+        return {"methods": methods, "items": items, "factor": factor, "low": low, "high": high}
 
     def _pair_cell(self, item: Item, method: str) -> list[Any]:
         """Return how many of an edit's comparisons are done: pairs give an edit no score."""
@@ -565,20 +568,15 @@ class LiveRun:
         return [each for key, each in last.items() if asked_by[key] == 1]
 
     def _ends(
-        self, found: Mapping[tuple[str, str], tuple[str, float | None]]
+        self, factor: str, found: Mapping[tuple[str, str], tuple[str, float | None]]
     ) -> tuple[float, float]:
-        manifest = self.run.manifest
-        if manifest.overall_scale is not None:
-            return manifest.overall_scale
-
-        factors = manifest.factors
-        ends = {(factor.min, factor.max) for factor in factors}
-        if len(ends) == 1:
-            return ends.pop()
+        """Return the ends of a factor's scale; of the scores so far where it is not on record."""
+        scale = self.run.manifest.scales().get(factor)
+        if scale is not None:
+            return scale
 
         scores = [score for _, score in found.values() if score is not None]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
-
         return (low, high) if high > low else (low, low + 1)
 
     def _board_of(
@@ -719,24 +717,36 @@ def _turn(name: str, position: int | None, question: str, reply: str) -> dict[st
     }
 
 
-def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | None]]:
-    """Return outcome and mean overall score of every edit that has one, over repeats."""
+def _main_factor(rows: list[list[str]]) -> str:
+    """Return what edits are shown by: the overall, or the first factor where there is none.
+
+    Never a mean over factors: their scales may differ.
+    """
+    factors = [row[5] for row in rows]
+    return OVERALL if OVERALL in factors or not factors else factors[0]
+
+
+def _cells(rows: list[list[str]], factor: str) -> dict[tuple[str, str], tuple[str, float | None]]:
+    """Return outcome and mean score on a factor of every edit that has one, over repeats.
+
+    Where there is no overall to stand for all factors, an outcome may be that of any of them.
+    """
     scores: dict[tuple[str, str], list[float]] = {}
     outcomes: dict[tuple[str, str], Counter[str]] = {}
-    has_overall = any(row[5] == OVERALL for row in rows)
-    for item, _, method, _, _, factor, score, outcome, _ in rows:
-        if has_overall and factor != OVERALL:
+    for item, _, method, _, _, own, score, outcome, _ in rows:
+        if own != factor == OVERALL:
             continue
 
         outcomes.setdefault((item, method), Counter())[outcome] += 1
-        if outcome == _SCORED and score:
+        if own == factor and outcome == _SCORED and score:
             scores.setdefault((item, method), []).append(float(score))
 
     found: dict[tuple[str, str], tuple[str, float | None]] = {}
     for edit, counted in outcomes.items():
         given = scores.get(edit)
         worst = next((name for name in counted if name != _SCORED), _SCORED)
-        found[edit] = (worst, sum(given) / len(given) if given else None)
+        if given or worst != _SCORED:
+            found[edit] = (worst, sum(given) / len(given) if given else None)
 
     return found
 
@@ -914,6 +924,7 @@ class LivePage:
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """Return the parts that changed; of the grid, the rows that changed."""
     told = {name: part for name, part in now.items() if before.get(name) != part}
+    # The grid of a large run has thousands of rows, of which a look changes a few.
     grid, old = told.get("grid"), before.get("grid")
     if (
         grid

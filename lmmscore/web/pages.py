@@ -287,6 +287,7 @@ class RatingStudy:
         """Return the rater's screens, after giving them what they are to see next."""
         given = self.database.assignments(rater)
         while sum(not each.done for each in given) < ahead:
+            # Another window of this rater may have been given the place: look, do not count.
             before = len(given)
             self._give_one(rater, given)
             given = self.database.assignments(rater)
@@ -309,6 +310,7 @@ class RatingStudy:
 
         slot = slots[place - len(practice)]
         had = [each.subject for each in given if each.purpose == "rate"]
+        # Seeded by the place: two windows that ask at the same time are given the same screen.
         rng = random.Random(f"{self.study.id} {rater.id} {place}")
         covered, shown_before = self.database.counts()
         subject = self._subject(slot, had, covered, rng)
@@ -481,7 +483,7 @@ class RatingStudy:
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
 
-        self.database.touch(assignment, seconds_sent(sent.get("seconds")), done=True)
+        self.database.close_screen(assignment, seconds_sent(sent.get("seconds")))
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:

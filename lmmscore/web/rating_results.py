@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
@@ -19,6 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Power, power_of
@@ -63,6 +65,9 @@ MIDDLE = 0.5
 class RatingRow:
     """A rater's number on a factor of an edit; or the reason why there is none."""
 
+    # Rows come back from files that people may have changed: NaN would be taken for a rating.
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)
+
     rater: str
     item: str
     task: str
@@ -88,7 +93,7 @@ class RatingRow:
 
 
 COLUMNS = tuple(column.name for column in fields(RatingRow))
-_NUMBERS = {"score": float, "position": int, "seconds": float, "checks_failed": int}
+_row_from = TypeAdapter(RatingRow).validate_python
 
 _VOTES = {"both bad": "bad"}
 """How agreement on pairs calls a choice that is neither a method nor a tie."""
@@ -109,6 +114,7 @@ def rows_of(
         if found:
             rows += _screen_rows(study, each, found)
 
+    # A check has a row per factor, and counts once.
     failures: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.failed:
@@ -372,33 +378,23 @@ def _read_csv(path: Path) -> list[RatingRow] | None:
             reader = csv.DictReader(file)
             if tuple(reader.fieldnames or ()) != COLUMNS:
                 return None
-            return [_row_from(cells, f"{path}:{reader.line_num}") for cells in reader]
+            return [_row_from_cells(cells, f"{path}:{reader.line_num}") for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error):
         # Then it is for the general reader to say what is wrong with it.
         return None
 
 
-def _row_from(cells: Mapping[str, str | None], where: str) -> RatingRow:
-    made: dict[str, Any] = {}
-    for name in COLUMNS:
-        text = cells.get(name) or ""
-        if name == "failed":
-            made[name] = {"yes": True, "no": False}.get(text)
-        elif name in _NUMBERS:
-            made[name] = _number_in(text, _NUMBERS[name], f"{where}: {name}")
-        else:
-            made[name] = restore(text)
-
-    return RatingRow(**made)
-
-
-def _number_in(text: str, kind: Callable[[str], float], where: str) -> float | None:
-    if not text:
-        return None
+def _row_from_cells(cells: Mapping[str, str | None], where: str) -> RatingRow:
+    made: dict[str, Any] = {name: restore(cells.get(name) or "") for name in COLUMNS}
+    made["score"] = made["score"] or None
+    made["failed"] = {"yes": True, "no": False}.get(made["failed"])
     try:
-        return kind(text)
-    except ValueError as error:
-        raise FileProblem(f"{where}: {text!r} is not a number; export the ratings again") from error
+        return _row_from(made)
+    except ValidationError as error:
+        column = error.errors()[0]["loc"][0]
+        raise FileProblem(
+            f"{where}: {column}: {made[str(column)]!r} is not a number; export the ratings again"
+        ) from error
 
 
 def _read_json(path: Path) -> OwnRatings | None:
@@ -410,7 +406,7 @@ def _read_json(path: Path) -> OwnRatings | None:
         return _resolved({path: loaded}, path.parent)
 
     try:
-        rows = [RatingRow(**row) for row in loaded["ratings"]]
+        rows = [_row_from(row) for row in loaded["ratings"]]
         factors = [Factor.model_validate(each) for each in loaded["factors"]]
         return OwnRatings(rows, factors=factors)
     except (KeyError, TypeError, ValueError) as error:

@@ -720,6 +720,11 @@ class RatingDatabase:
         with self._lock, _translated(self.path), self._connection:
             yield self._connection
 
+    def _write(self, sql: str, values: Sequence[Any]) -> None:
+        """Change the file by one statement, which is on the disk on return."""
+        with self._writing() as connection:
+            connection.execute(sql, values)
+
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock, _translated(self.path):
             return self._connection.execute(sql, values).fetchall()
@@ -743,14 +748,12 @@ class RatingDatabase:
 
     def keep_study(self, study: Study) -> None:
         """Write what is asked; a later start may change shares and texts, never the questions."""
-        text = study.model_dump_json(exclude_defaults=True)
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO study VALUES (1, ?, ?) "
-                "ON CONFLICT DO UPDATE SET description = excluded.description",
-                (text, secrets.token_hex(32)),
-            )
-
+        # The secret of the first start stays: a rater's alias is a digest made with it.
+        self._write(
+            "INSERT INTO study VALUES (1, ?, ?) "
+            "ON CONFLICT DO UPDATE SET description = excluded.description",
+            (study.model_dump_json(exclude_defaults=True), secrets.token_hex(32)),
+        )
         self._study = study
 
     # Raters
@@ -760,9 +763,9 @@ class RatingDatabase:
         alias = self._alias(outside_id) if outside_id else None
         expires = datetime.now(UTC) + timedelta(days=valid_days)
         with self._writing() as connection:
-            known = connection.execute("SELECT id FROM rater WHERE alias = ?", (alias,)).fetchone()
-            if known is not None:
-                return self._rater("id", known[0])
+            known = self._raters("WHERE alias = ?", (alias,))
+            if known:
+                return known[0]
 
             number = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM rater")
             name = f"r-{secrets.token_hex(5)}"
@@ -779,17 +782,11 @@ class RatingDatabase:
                 ),
             )
 
-        return self._rater("id", name)
+        return self._raters("WHERE id = ?", (name,))[0]
 
     def _alias(self, outside_id: str) -> str:
         secret = self._rows("SELECT secret FROM study")[0][0]
         return hmac.new(secret.encode(), outside_id.encode(), hashlib.sha256).hexdigest()
-
-    def _rater(self, column: str, value: Any) -> Rater:
-        found = self._raters(f"WHERE {column} = ?", (value,))
-        if not found:
-            raise KeyError(value)
-        return found[0]
 
     def _raters(self, where: str = "", values: Sequence[Any] = ()) -> list[Rater]:
         columns = "id, number, token, code, expires_at, consented_at, finished_at"
@@ -805,32 +802,26 @@ class RatingDatabase:
 
     def rater_by_token(self, token: str) -> Rater | None:
         """Return the rater a link belongs to, or None."""
-        found = self._raters("WHERE token = ?", (token,))
-        return found[0] if found else None
+        return next(iter(self._raters("WHERE token = ?", (token,))), None)
 
     def find_rater(self, name: str) -> Rater | None:
         """Return the rater known by an id, by the token of a link, or by an id from elsewhere."""
-        for column, value in (("id", name), ("token", name), ("alias", self._alias(name))):
-            found = self._raters(f"WHERE {column} = ?", (value,))
-            if found:
-                return found[0]
-        return None
+        found = self._raters("WHERE ? IN (id, token) OR alias = ?", (name, self._alias(name)))
+        return next(iter(found), None)
 
     def consent(self, rater: Rater) -> None:
         """Note that a rater has read the instructions and wants to begin."""
-        with self._writing() as connection:
-            connection.execute(
-                "UPDATE rater SET consented_at = coalesce(consented_at, ?) WHERE id = ?",
-                (_now(), rater.id),
-            )
+        self._note_moment(rater, "consented_at")
 
     def finish(self, rater: Rater) -> None:
         """Note that nothing is left for a rater."""
-        with self._writing() as connection:
-            connection.execute(
-                "UPDATE rater SET finished_at = coalesce(finished_at, ?) WHERE id = ?",
-                (_now(), rater.id),
-            )
+        self._note_moment(rater, "finished_at")
+
+    def _note_moment(self, rater: Rater, column: str) -> None:
+        """Note that it is now, unless it was noted before."""
+        self._write(
+            f"UPDATE rater SET {column} = coalesce({column}, ?) WHERE id = ?", (_now(), rater.id)
+        )
 
     def withdraw(self, rater: Rater) -> int:
         """Delete a rater and every answer of theirs, free pages included; return how many."""
@@ -838,9 +829,7 @@ class RatingDatabase:
             "SELECT count(*) FROM answer JOIN assignment ON assignment = id WHERE rater = ?",
             (rater.id,),
         )
-        with self._writing() as connection:
-            connection.execute("DELETE FROM rater WHERE id = ?", (rater.id,))
-
+        self._write("DELETE FROM rater WHERE id = ?", (rater.id,))
         with self._lock, _translated(self.path):
             # Deleted rows must not survive in the log or in unused pages.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -897,30 +886,28 @@ class RatingDatabase:
         purpose: Purpose,
     ) -> None:
         """Give a screen to a rater; where the place is taken, as by another window, leave it so."""
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO assignment (id, rater, place, item, methods, shown, purpose, made_at) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (
-                    secrets.token_urlsafe(9),
-                    rater.id,
-                    place,
-                    subject.item,
-                    json.dumps(subject.methods),
-                    json.dumps([[each.kind, each.method] for each in shown]),
-                    purpose,
-                    _now(),
-                ),
-            )
+        self._write(
+            "INSERT INTO assignment (id, rater, place, item, methods, shown, purpose, made_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (
+                secrets.token_urlsafe(9),
+                rater.id,
+                place,
+                subject.item,
+                json.dumps(subject.methods),
+                json.dumps([[each.kind, each.method] for each in shown]),
+                purpose,
+                _now(),
+            ),
+        )
 
-    def touch(self, assignment: Assignment, seconds: float, *, done: bool) -> None:
-        """Note the time spent on a screen, and that it is done."""
-        with self._writing() as connection:
-            connection.execute(
-                "UPDATE assignment SET seconds = max(seconds, ?), "
-                "done_at = CASE WHEN ? THEN coalesce(done_at, ?) ELSE done_at END WHERE id = ?",
-                (seconds, done, _now(), assignment.id),
-            )
+    def close_screen(self, assignment: Assignment, seconds: float) -> None:
+        """Note that a screen is done, and the time spent on it."""
+        self._write(
+            "UPDATE assignment SET seconds = max(seconds, ?), done_at = coalesce(done_at, ?) "
+            "WHERE id = ?",
+            (seconds, _now(), assignment.id),
+        )
 
     # Answers
 
@@ -998,12 +985,11 @@ class RatingDatabase:
         if known:
             return str(known[0][0])
 
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO picture VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (secrets.token_urlsafe(9), *key),
-            )
-
+        self._write(
+            "INSERT INTO picture VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (secrets.token_urlsafe(9), *key),
+        )
+        # Another process may have named it first.
         return str(self._rows(sql, key)[0][0])
 
     def picture(self, name: str) -> tuple[str, str, str, str] | None:
@@ -1081,6 +1067,8 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         if not read_only:
             _create_privately(path)
 
+        # Without a log beside it nobody writes, and SQLite need not create one: the folder may be
+        # on a disk that cannot be written.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if still else ''}"

@@ -134,6 +134,22 @@ def test_every_score_is_seen_whatever_stands_beside_it(
     assert told["board"]["rows"][0]["mean"] == 7.0
 
 
+def test_an_edit_is_never_shown_by_a_mean_over_scales(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Without an overall, an edit's score is that of the first factor, between its own ends."""
+    dialog = tmp_path / "small.yaml"
+    second = "}, {key: b, name: B, scale: {values: [0, 1]}}]\nturns:"
+    dialog.write_text(
+        SCORES.replace("}]\nturns:", second).replace("overall: mean", "overall: none")
+    )
+    judge = ScriptedJudge(lambda _: "a: 8\nb: 1")
+    run = lmmscore.run(make_benchmark(items=1), str(dialog), judge, out=tmp_path / "run")
+    grid = look(run.path)["grid"]
+    assert [cell[:3] for cell in grid["items"][0]["cells"]] == [["scored", 8.0, 0.778]] * 3
+    assert (grid["factor"], grid["low"], grid["high"]) == ("a", 1.0, 10.0)
+
+
 def test_no_interval_reaches_beyond_the_scale(tmp_path: Path, make_benchmark: Maker) -> None:
     """The live ranking knows the scale, as the leaderboard does: no mean may be above its top."""
     dialog = tmp_path / "small.yaml"

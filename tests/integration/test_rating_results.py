@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from lmmscore.scales import Factor, formula, parts_of
 from lmmscore.score_files import Columns
 from lmmscore.web.rating_results import (
     COLUMNS,
+    EXPORT_FORMAT,
     RatingRow,
     database_rows,
     download_ratings,
@@ -105,6 +107,20 @@ def test_a_score_leaves_with_all_its_decimals(tmp_path: Path) -> None:
     row = RatingRow("r", "boat", "", "CleanEdit", "acc", 7.123456, 1, 30.0)
     (tmp_path / "ratings.csv").write_text(to_csv([row]))
     assert own_ratings(tmp_path / "ratings.csv").rows == [row]
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "seven"])
+def test_an_export_with_a_score_that_is_none_is_refused(tmp_path: Path, score: str) -> None:
+    """An export that was changed is told from ratings: NaN is not one."""
+    row = RatingRow("r", "boat", "", "CleanEdit", "acc", 7.5, 1, 30.0)
+    (tmp_path / "ratings.csv").write_text(to_csv([row]).replace("7.5", score))
+    with pytest.raises(FileProblem, match=rf"ratings\.csv:2: score: '{score}' is not a number"):
+        own_ratings(tmp_path / "ratings.csv")
+
+    changed = {"format": EXPORT_FORMAT, "factors": [], "ratings": [asdict(row) | {"score": score}]}
+    (tmp_path / "ratings.json").write_text(json.dumps(changed))
+    with pytest.raises(FileProblem, match="export the ratings again"):
+        own_ratings(tmp_path / "ratings.json")
 
 
 def test_what_a_rater_did_to_a_download_is_no_trouble(tmp_path: Path) -> None:

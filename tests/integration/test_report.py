@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -19,13 +20,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lmmscore
+from lmmscore.agreement import agree
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
 from lmmscore.report.charts import (
     Axis,
-    DrawnStanding,
     axis_over,
     distribution_chart,
     interval_bar,
@@ -40,12 +41,16 @@ from lmmscore.report.edits import (
     markup,
     slug,
 )
+from lmmscore.report.figures import agreement_scatter, fit_line
 from lmmscore.report.formats import NONE
+from lmmscore.report.leaderboard import RankedMethod
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, place_pictures, sensible_px
 from lmmscore.run_folder import Run, open_run
+from lmmscore.score_files import read_ratings
+from lmmscore.stats import interval_over
 from lmmscore.web import digest_source, inert_json, inline_policy
 from tests import hostile
 from tests.conftest import ScriptedJudge
@@ -338,14 +343,22 @@ def test_repairs_refusals_and_replaced_scores_are_marked(hostile_run: Run) -> No
 def test_cost_counts_every_reply_once(hostile_run: Run) -> None:
     """Conversations that open with the same words share their first replies, paid for once."""
     keys = {exchange.key for record in hostile_run.records() for exchange in record.exchanges}
-    line = cost_line(RunData("run", hostile_run))
+    data = RunData("run", hostile_run)
+    line = cost_line(data)
     assert line.startswith(f"{len(keys)} replies, ")
     assert line.endswith(f"${0.01 * len(keys):.2f}")
+    [grid] = cost_grid(data)
+    *by_method, mean = grid.rows
+    assert sum(int(calls.text) for _, calls, *_ in by_method) == len(keys)
+    assert float(mean[-1].text) == pytest.approx(0.01 * len(keys) / len(data.talks), abs=1e-4)
 
 
 def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) -> None:
-    """Replies without a price leave the dollars open, and the line says how many have one."""
-    prices = iter([0.01, *[None] * 1000])
+    """Replies without a price leave the dollars open, and the line says how many have one.
+
+    Less than a cent is not nothing either.
+    """
+    prices = iter([0.004, *[None] * 1000])
     reply = "a: 7"
     dialog = tmp_path / "small.yaml"
     dialog.write_text(
@@ -361,13 +374,17 @@ def test_an_unknown_price_is_not_nothing(tmp_path: Path, make_benchmark: Any) ->
     dollars = {row[0].text: row[-1].text for row in grid.rows}
     assert dollars["mean per session"] == NONE and "0.0000" not in dollars.values()
     line = cost_line(data)
-    assert line.endswith("$0.01 for 1 of them; the others have no price on record")
+    assert line.endswith("$0.0040 for 1 of them; the others have no price on record")
 
 
-def test_an_interval_by_position_needs_two_scores(run: Run) -> None:
-    """Half an interval is Student's; one score at a position has none, rather than one of no width."""
+@pytest.mark.parametrize("repeats", [1, 5])
+def test_an_interval_by_position_needs_two_scores(run: Run, repeats: int) -> None:
+    """Half an interval is Student's; one score at a position has none, rather than one of no width.
+
+    An item that was judged again and again is still one item.
+    """
     data = RunData("demo", run)
-    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)]
+    rows = [("i1", 1, 5.0), ("i2", 1, 7.0), ("i3", 2, 6.0)] * repeats
     data.__dict__["scores"] = pd.DataFrame(
         [(item, "m", place, "overall", score) for item, place, score in rows],
         columns=["item", "method", "position", "factor", "score"],
@@ -572,16 +589,28 @@ def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
     assert markup([Piece(text)]) == parsed
 
 
+@pytest.mark.parametrize("items", [4, 5])
+def test_a_line_has_a_band_where_a_table_has_an_interval(items: int) -> None:
+    """Of four items no table gives an interval; neither does a chart."""
+    item = np.repeat(np.arange(items), 3)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=len(item))
+    line, band = fit_line(x, 2 * x + 1, item, np.array([0.0, 1.0]), rng)
+    assert line == pytest.approx([1.0, 3.0])
+    interval = interval_over(items, 0.5, lambda: np.linspace(0.4, 0.6, items), "none")
+    assert (band is None) == bool(interval.why)
+
+
 def test_drawn_intervals_keep_their_order() -> None:
     """A mean lies between the ends of its interval on paper as in numbers."""
-    row = DrawnStanding(6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
+    row = RankedMethod("A", 6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
     axis = standings_axis([row])
     assert 0 < axis.at(5.5) < axis.at(6.0) < axis.at(6.6)
     drawn = str(interval_bar(row, axis, "A"))
     assert f'cx="{axis.at(6.0):g}"' in drawn and f'x1="{axis.at(5.5):g}"' in drawn
     strip = str(rank_strip(row, 5, "A"))
     assert 'class="band"' in strip and 'class="allowed"' in strip
-    unscored = DrawnStanding(None, None, None, None)
+    unscored = RankedMethod("A", None, None, None, None)
     assert "circle" not in str(interval_bar(unscored, axis, "B"))
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
 
@@ -752,3 +781,25 @@ def test_a_run_without_an_overall_has_a_page(tmp_path: Path, said: str) -> None:
     run = lmmscore.run(hostile.benchmark(tmp_path / "bench"), judge=judge, out=tmp_path / "run")
     page = write_page([RunData("run", run)], PageOptions(out=tmp_path / "page.html"))
     assert "judgements gave no score" in Reader(page.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize("scale", [(1.0, 10.0), (1.0, 20.0)], ids=["one-scale", "two-scales"])
+def test_points_are_compared_on_one_scale_only(
+    run: Run, tmp_path: Path, scale: tuple[float, float]
+) -> None:
+    """Where raters used another scale than the judge, nothing is said about the difference."""
+    data = RunData("demo", run)
+    items = [item for item, _ in data.items]
+    table = read_ratings([hostile.ratings(tmp_path / "human.csv", items, data.methods)]).table
+    scales = {"demo": data.scales}
+    found = agree({"demo": data.scores}, table, scales=scales, scale=scale, resamples=20)
+    options = PageOptions(out=tmp_path / "page.html", agreement=found)
+    text = write_page([data], options).read_text(encoding="utf-8")
+    alike = {factor["alike"] for factor in Reader(text).data["data-core"]["runs"][0]["factors"]}  # type: ignore[index]
+    assert alike == {scale[1] == 10}
+    assert ("less raters (Bland–Altman)" in text) == (scale[1] == 10)
+    assert text.count('class="quiet"') == (len(found.factors) * 2 + 1 if scale[1] == 10 else 1)
+    panels = agreement_scatter(found, "demo", {}, 6.75).axes
+    assert {axis.get_aspect() for axis in panels if axis.axison} == {
+        1.0 if scale[1] == 10 else "auto"
+    }

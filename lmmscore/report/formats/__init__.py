@@ -156,6 +156,7 @@ def marks(values: Sequence[float | None]) -> list[Mark]:
     if not known:
         return [""] * len(values)
 
+    # Equal up to rounding is equal: two methods of the same mean share the mark.
     best = known[0]
     lower = [value for value in known if best - value > SAME]
     if not lower:

@@ -193,6 +193,8 @@ def _placed(grid: Grid, room_pt: float) -> str:
     if estimated_pt(grid) <= room_pt:
         return "\n".join(f"  {row}" for row in rows)
 
+    # The estimate is generous, and the column of the paper may be wider than ours: TeX measures
+    # the table itself and shrinks only what is really too wide.
     return "\n".join(
         [
             r"  \sbox0{%",

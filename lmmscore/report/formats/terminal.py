@@ -94,6 +94,7 @@ def write_terminal(document: TableDocument, layout: TableLayout) -> str:
     if document.caution:
         console.print(Text(f"Caution: {document.caution}", style="bold yellow"))
 
+    # On one screen a note need not be read under every table; files may be cut into their tables.
     grids, shared = _shared_notes(document.grids)
     left_out: dict[str, None] = {}
     for grid in grids:
@@ -140,6 +141,7 @@ def _print(console: Console, grid: Grid, width: int | None) -> Iterable[str]:
         console.print(Text(text, style="yellow"))
 
     if fitted.rows:
+        # Rich would squeeze a table wider than its console; what fits has been decided already.
         room, console.width = console.width, _WIDE
         console.print(_table(fitted))
         console.width = room

@@ -44,7 +44,8 @@ lmm.gallery = (() => {
     const here = run();
     return [
       ["", "task, then order of the run"],
-      here.people ? ["people", "disagreement of judge and raters"] : null,
+      here.people && here.factors.some((each) => each.alike)
+        ? ["people", "disagreement of judge and raters"] : null,
       core.runs.length > 1 ? ["judges", "disagreement between judges"] : null,
       here.repeats > 1 ? ["repeats", "disagreement between repeats"] : null,
       ["difference", "difference between methods"],
@@ -63,8 +64,10 @@ lmm.gallery = (() => {
       const twin = k === at ? null : byId[k].get(item.id);
       const same = twin && twin.edits.find((each) => other.method_ids[each.method] === method);
       if (!same) return;
-      const score = (key) => same.scores[other.factors.findIndex((each) => each.key === key)];
-      others.push({ name: other.name, score });
+      const place = (key) => other.factors.findIndex((each) => each.key === key);
+      const score = (key) => same.scores[place(key)];
+      const scale = (key) => place(key) >= 0 && other.factors[place(key)].scale;
+      others.push({ name: other.name, score, scale });
     });
     return others;
   }
@@ -87,15 +90,19 @@ lmm.gallery = (() => {
     return sort === "low" ? -mean(scores) : mean(scores);
   }
 
-  function gap(edit, k) {
-    if (!edit.people || !isKnown(edit.people[k]) || !isKnown(edit.scores[k])) return null;
+  // In points, which says something only where both are on one scale.
+  function gap(edit, k, here = run()) {
+    if (!here.factors[k].alike || !edit.people) return null;
+    if (!isKnown(edit.people[k]) || !isKnown(edit.scores[k])) return null;
     return edit.scores[k] - edit.people[k];
   }
 
   function twinGaps(item, edit, k) {
-    const key = run().factors[k].key;
+    const { key, scale } = run().factors[k];
     if (!isKnown(edit.scores[k])) return [];
-    return twins(runNumber(), item, edit).map((twin) => twin.score(key)).filter(isKnown)
+    const onSameScale = (twin) => String(twin.scale(key)) === String(scale);
+    return twins(runNumber(), item, edit).filter(onSameScale)
+      .map((twin) => twin.score(key)).filter(isKnown)
       .map((score) => score - edit.scores[k]);
   }
 
@@ -418,5 +425,5 @@ lmm.gallery = (() => {
   for (const button of document.querySelectorAll("[data-turn]")) {
     button.addEventListener("click", () => turn(Number(button.dataset.turn)));
   }
-  return { reveal, restore, step, turn, twins, start: () => { refill(); apply(); } };
+  return { reveal, restore, step, turn, twins, gap, start: () => { refill(); apply(); } };
 })();

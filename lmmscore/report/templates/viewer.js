@@ -146,8 +146,7 @@ lmm.viewer = (() => {
     const heads = ["Factor", run.people ? "Judge" : twins.length ? run.name : "Score", ...(rated ? ["Raters", "Judge − raters"] : []),
       ...twins.map((twin) => twin.name)];
     const rows = run.factors.map((factor, k) => {
-      const gap = rated && rated[k] !== null && edit.scores[k] !== null
-        ? edit.scores[k] - rated[k] : null;
+      const gap = lmm.gallery.gap(edit, k, run);
       return el("tr", { class: k === 0 ? "whole" : null },
         el("th", { scope: "row" }, factor.title),
         el("td", { class: "num" }, figure(edit.scores[k], 2)),

@@ -218,11 +218,12 @@ function gridRow(row, methods) {
 
 function drawGrid(grid) {
   const table = find("grid");
+  // Which factor stands for an edit, and so the scale, is known with the first scores.
+  drawLegend(grid);
   if (grid.items) {
     const heads = grid.methods.map((method) => element("th", { scope: "col" }, method));
     table.tHead.replaceChildren(element("tr", {}, element("th", { scope: "col" }, "Item"), ...heads));
     table.tBodies[0].replaceChildren(...grid.items.map((row) => gridRow(row, grid.methods)));
-    drawLegend(grid);
     return;
   }
   for (const [place, row] of Object.entries(grid.changed)) {
@@ -232,8 +233,9 @@ function drawGrid(grid) {
 
 function drawLegend(grid) {
   const entry = (kind, words) => element("span", {}, element("i", { class: kind }), words);
+  const factor = grid.factor === "overall" ? "overall score" : grid.factor;
   find("legend").replaceChildren(
-    entry("scored", known.pairs ? "comparisons done" : `overall score, ${grid.low} to ${grid.high}`),
+    entry("scored", known.pairs ? "comparisons done" : `${factor}, ${grid.low} to ${grid.high}`),
     entry("running", "being judged"),
     entry("repaired", "read after a repair turn"),
     entry("trouble", "no score: R refused, F filtered, T truncated, ? unreadable, ! failed"),
