@@ -235,6 +235,25 @@ class Prepared:
     resumed: Run | None
     """The run that the folder holds already."""
 
+    def ledger_path(self, asked: Path | None) -> Path:
+        """Return where the exchanges are: as asked, as recorded with the run, or in its folder.
+
+        Raises LmmscoreError where the recorded ledger has gone: in a new one, every answer would be
+        asked and paid for again.
+        """
+        if asked is not None:
+            return asked
+        if self.resumed is None or self.resumed.manifest.ledger is None:
+            return self.folder / "ledger.sqlite"
+
+        path = self.resumed.ledger_path
+        if not path.is_file():
+            raise LmmscoreError(
+                f"{self.folder}: its exchanges are in a ledger elsewhere, and {path} is not it; "
+                "say with --ledger where it is now"
+            )
+        return path
+
 
 def prepare(request: Request, judge: str = "") -> Prepared:
     """Return the plan and the folder of a request. Raises where anything would stop the run.
@@ -585,7 +604,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
     plan, out = prepared.plan, prepared.folder
     reader = _other_reader(request, prepared, bench)
     manifest = _manifest(request, prepared, bench, reader)
-    ledger_path = request.ledger or out / "ledger.sqlite"
+    ledger_path = prepared.ledger_path(request.ledger)
 
     async with contextlib.AsyncExitStack() as stack:
         writer = stack.enter_context(

@@ -34,7 +34,8 @@ class DialogCommands(click.Group):
 
         name = args[0]
         if name not in self.commands and (name in dialog_names() or Path(name).is_file()):
-            ctx.fail(f"'{name}' is a dialog, not a command: lmmscore dialogs show {name}")
+            words = shlex.join(["lmmscore", "dialogs", "show", name])
+            ctx.fail(f"'{name}' is a dialog, not a command: {words}")
 
         return super().resolve_command(ctx, args)
 

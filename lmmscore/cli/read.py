@@ -237,8 +237,8 @@ def replay(
 
     for path in transcripts:
         if path.is_dir():
-            instead = f"lmmscore run BENCHMARK --judge replay:{path} replays a run"
-            raise FileProblem(f"{path}: a folder, not a transcript; `{instead}`")
+            words = shlex.join(["lmmscore", "run", "BENCHMARK", "--judge", f"replay:{path}"])
+            raise FileProblem(f"{path}: a folder, not a transcript; `{words}` replays a run")
 
     if out is not None:
         _make_run(transcripts, out, dialog, as_json)

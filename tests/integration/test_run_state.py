@@ -505,6 +505,22 @@ def test_a_run_with_a_ledger_elsewhere_can_be_replayed(
     assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
 
 
+def test_a_run_is_resumed_with_the_ledger_it_has(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Wherever that is: nothing is asked twice because --ledger was not typed again."""
+    bench, out, elsewhere = make_benchmark(), tmp_path / "run", tmp_path / "all.sqlite"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, ledger=elsewhere)
+    judge = ScriptedJudge(fair_answer)
+    lmmscore.run(bench, judge=judge, out=out)
+    assert not judge.asked
+    assert open_run(out).ledger_path.samefile(elsewhere)
+
+    elsewhere.rename(tmp_path / "moved.sqlite")
+    with pytest.raises(LmmscoreError, match="say with --ledger where it is now"):
+        lmmscore.run(bench, judge=judge, out=out)
+    lmmscore.run(bench, judge=judge, out=out, ledger=tmp_path / "moved.sqlite")
+    assert not judge.asked
+
+
 def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
