@@ -825,6 +825,10 @@ def probe(
     """
     from lmmscore.judges.trials import ALTERATIONS
 
+    if isinstance(judge, str):
+        # Raises for a judge there is not, before any picture is copied.
+        kind_of(judge)
+
     whole = load_benchmark(Path(benchmark))
     chosen = _chosen(whole, items, seed)
     common: dict[str, Any] = {

@@ -73,7 +73,7 @@ def _copy(to: Path) -> None:
     except FileExistsError as error:
         raise FileProblem(f"{to}: exists; name a folder that does not") from error
     except OSError as error:
-        raise FileProblem(f"{to}: {error.strerror or error}") from error
+        raise FileProblem(f"{to}: {error.strerror or error}; name another folder") from error
 
     click.echo(str(to))
     click.echo(f"next: lmmscore init {shlex.quote(str(to))}", err=True)

@@ -76,7 +76,11 @@ def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, 
     from lmmscore.yaml_files import read_text
 
     dialogs: dict[str, Dialog] = {}
-    for number, text in enumerate(read_text(file).splitlines(), 1):
+    content = read_text(file)
+    if not content.strip():
+        raise FileProblem(f"{file}: the file is empty; give one object with a `reply` per line")
+
+    for number, text in enumerate(content.splitlines(), 1):
         if not text.strip():
             continue
 

@@ -245,7 +245,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = lmm(*words.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
     (folder / "note.txt").write_text("hello", encoding="utf-8")
-    (folder / "empty.txt").touch()
+    for name in ("empty.txt", "empty.jsonl"):
+        (folder / name).touch()
     return folder
 
 
@@ -270,6 +271,9 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("publish --verify a.zip --pictures", 2, "--pictures has no effect with --verify"),
         ("publish --verify results/first", 1, "a folder; --verify takes an archive"),
         ("compare results/first results/first --anyway", 2, "--anyway goes with --pool"),
+        ("ledger export results/first note.txt/a.jsonl", 1, "Not a directory; name another, or"),
+        ("judge probe pixels pictures --out note.txt", 1, "Not a directory; name another, or"),
+        ("read empty.jsonl", 1, "empty.jsonl: the file is empty; give one object with a `reply`"),
         ("list note.txt", 1, "note.txt: a file; name a folder with runs in it"),
         ("show note.txt boat", 1, "note.txt: a file, not a run; name the folder"),
         ("read pictures", 1, "pictures: a folder; name the file of a reply"),
