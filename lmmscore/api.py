@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
-from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
+from lmmscore.errors import BenchmarkError, LmmscoreError, alternatives, counted
 from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
@@ -314,7 +314,7 @@ def folder_of(request: Request, default: Path) -> Path:
 def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
     """Refuse a value that is not among those there are."""
     if given is not None and given not in known:
-        raise LmmscoreError(f"{name}={given!r}{nearest(given, known)}; known: {', '.join(known)}")
+        raise LmmscoreError(f"{name}={given!r}{alternatives(given, known)}")
 
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:

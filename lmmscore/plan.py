@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, counted, listed, nearest
+from lmmscore.errors import BenchmarkError, DialogError, alternatives, counted, listed
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -476,10 +476,10 @@ def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark
     for dialog in protocol.dialogs:
         for column in dialog.columns_needed(item):
             if column not in item.fields:
-                has = ", ".join(item.fields) or "none"
+                they_have = alternatives(column, item.fields, "they have")
                 raise BenchmarkError(
                     f"dialog {dialog.name} says {{{{field.{column}}}}}, a column that the items of "
-                    f"{benchmark.path} do not have{nearest(column, item.fields)}; they have: {has}"
+                    f"{benchmark.path} do not have{they_have}"
                 )
 
 

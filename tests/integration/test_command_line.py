@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.cli import COMMANDS, SIBLINGS
 from lmmscore.cli import lmmscore as program
+from lmmscore.cli.watch import link_token
 from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
@@ -333,3 +335,15 @@ def test_the_demo_says_where_the_command_is_if_the_shell_would_not_find_it(tmp_p
         check=True,
     )
     assert "not on your PATH yet: type .venv/bin/lmmscore instead" in done.stderr
+
+
+def test_the_link_of_a_page_cannot_be_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even after a command that was killed before it had written the secret behind it."""
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
+    (tmp_path / "watch-secret").touch()
+    first = link_token(tmp_path / "run")
+    assert (tmp_path / "watch-secret").stat().st_size == 64
+    assert link_token(tmp_path / "run") == first
+    assert link_token(tmp_path / "other") != first
