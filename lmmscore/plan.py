@@ -82,6 +82,14 @@ class Protocol:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
 
+    def refuse_unknown_settings(self) -> None:
+        """Raise DialogError where a setting was chosen that no dialog has."""
+        known = {setting for dialog in self.dialogs for setting in dialog.settings}
+        for name, choice in self.settings.items():
+            if name not in known:
+                # Raises, with the settings there are.
+                self.dialogs[0].setting_values({name: choice})
+
     def images_needed(self, item: Item) -> set[str]:
         """Return the kinds of the item's own images that are shown with it."""
         needed: set[str] = set()
@@ -163,7 +171,7 @@ def load_protocol(name: str, settings: Mapping[str, str], structured: bool = Fal
 
 def _refuse_unplayable(protocol: Protocol) -> None:
     """Raise DialogError where the parts or settings of a protocol do not fit together."""
-    played, dialogs, settings = protocol.played, protocol.dialogs, protocol.settings
+    played, dialogs = protocol.played, protocol.dialogs
     if isinstance(played, Ensemble):
         _refuse_unlike_members(played)
 
@@ -172,11 +180,7 @@ def _refuse_unplayable(protocol: Protocol) -> None:
     if taken:
         raise DialogError(f"{played.name}: the factor name {taken[0]} is taken; rename it")
 
-    known = {setting for dialog in dialogs for setting in dialog.settings}
-    for chosen in set(settings) - known:
-        # Raises, with the settings there are.
-        dialogs[0].setting_values({chosen: settings[chosen]})
-
+    protocol.refuse_unknown_settings()
     for dialog in dialogs:
         _refuse_open_questions(dialog)
         if protocol.structured:

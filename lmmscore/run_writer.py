@@ -323,6 +323,7 @@ class RunWriter:
             """The run that the folder holds already."""
             if self._earlier is not None:
                 _refuse_another_question(self._earlier, manifest)
+                _refuse_namesake(self._earlier, plan, manifest)
                 self._known_items.update(self._earlier.item_ids())
                 _refuse_subset(self._earlier, self._known_items, plan)
                 _refuse_other_companions(self._earlier, plan)
@@ -803,6 +804,20 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
             f"{run.path} holds a run in which {manifest.dialog} says something else "
             f"(version {run.manifest.dialog_version}, now {manifest.dialog_version}); "
             "give this one another --out"
+        )
+
+
+def _refuse_namesake(run: Run, plan: Plan, manifest: Manifest) -> None:
+    """Raise where another benchmark has the name, and so the default folder, of the one judged.
+
+    Its scores would replace those of items with the same id, and be ranked along with the others. A
+    benchmark that was moved, or whose file is not here any more, is taken for the same.
+    """
+    before, now = run.path / run.manifest.benchmark_file, plan.benchmark.path
+    if before.is_file() and now.is_file() and not before.samefile(now):
+        raise LmmscoreError(
+            f"{run.path} holds a run of {os.path.normpath(before)}, and {now} is another benchmark "
+            f"of the same name; give this one {_another_out(run, manifest)}"
         )
 
 

@@ -276,6 +276,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("ledger export results/first note.txt/a.jsonl", 1, "Not a directory; name another, or"),
         ("judge probe pixels pictures --out note.txt", 1, "Not a directory; name another, or"),
         ("read empty.jsonl", 1, "empty.jsonl: the file is empty; give one object with a `reply`"),
+        ("dialogs show visual --setting nope=x", 1, "no setting 'nope'"),
         ("list note.txt", 1, "note.txt: a file; name a folder with runs in it"),
         ("show note.txt boat", 1, "note.txt: a file, not a run; name the folder"),
         ("read pictures", 1, "pictures: a folder; name the file of a reply"),

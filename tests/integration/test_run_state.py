@@ -505,6 +505,20 @@ def test_a_run_with_a_ledger_elsewhere_can_be_replayed(
     assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
 
 
+def test_a_benchmark_of_the_same_name_does_not_mix_with_another(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Both would go to the same folder by default; once moved, a benchmark is still the same."""
+    one, other = make_benchmark(folder="one"), make_benchmark(items=3, folder="other")
+    out = tmp_path / "run"
+    lmmscore.run(one, judge=ScriptedJudge(fair_answer), out=out)
+    with pytest.raises(LmmscoreError, match="another benchmark of the same name; give this one"):
+        lmmscore.run(other, judge=ScriptedJudge(fair_answer), out=out)
+    assert len(open_run(out).item_ids()) == 2
+    moved = one.rename(tmp_path / "moved")
+    lmmscore.run(moved, judge=ScriptedJudge(fair_answer), out=out)
+
+
 def test_a_run_is_resumed_with_the_ledger_it_has(tmp_path: Path, make_benchmark: Maker) -> None:
     """Wherever that is: nothing is asked twice because --ledger was not typed again."""
     bench, out, elsewhere = make_benchmark(), tmp_path / "run", tmp_path / "all.sqlite"
