@@ -618,8 +618,7 @@ class RunWriter:
 
         `kept` counts the units of the plan that only an earlier run has judged.
         """
-        places = {unit.place for unit in self._plan}
-        outside = sum(place not in places for place, _ in older.sessions)
+        outside = self._sessions_outside(missed, older)
         planned = self._plan.units + outside
         judged = self._counts["judged"] + kept + outside
         # Together with earlier results it is more than the part asked for now.
@@ -636,6 +635,20 @@ class RunWriter:
             "chosen": chosen,
             "caution": " ".join(filter(None, cautions)),
         }
+
+    def _sessions_outside(self, missed: Sequence[Unit], older: _Kept) -> int:
+        """Return how many of an earlier run's sessions stay that this plan does not ask for.
+
+        Such are the sessions about other items and repeats, and about other methods. Those that
+        stand in for a unit not reached now are counted with the plan.
+        """
+        protocol = self._plan.protocol
+        if protocol.covers_edits or protocol.covers_pairs:
+            return len(older.sessions - {unit.key for unit in missed})
+
+        # By place: the plan may show more edits of an item than the session that it is to replace.
+        waiting = {unit.place for unit in missed}
+        return sum(place not in waiting for place, _ in older.sessions)
 
     @staticmethod
     def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:

@@ -32,6 +32,7 @@ from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
+AGAINST_SOURCE = {"against": "source"}
 
 
 def stop_after(units: int) -> Hooks:
@@ -328,6 +329,21 @@ def test_every_session_of_an_extended_run_is_counted(tmp_path: Path) -> None:
         run = lmmscore.run(bundled("media") / "demo", "factors-12", items=[item], **asked)
 
     assert (run.manifest.planned, run.manifest.judged) == (4, 4)
+
+
+def test_sessions_about_other_methods_stay_counted(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Where each edit has its own session, a new method adds sessions and replaces none."""
+    bench, out = make_benchmark(), tmp_path / "run"
+    for methods in (["alpha", "beta"], ["gamma"]):
+        lmmscore.run(bench, "preservation-3", out=out, methods=methods, settings=AGAINST_SOURCE)
+    manifest = open_run(out).manifest
+    assert (manifest.planned, manifest.judged) == (6, 6)
+    assert len(list(open_run(out).records())) == 6
+
+    lines = (out / "sessions.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "sessions.jsonl").write_bytes(b"".join(lines[:3]))
+    with pytest.raises(FileProblem, match="holds 3 of 6 sessions"):
+        list(open_run(out).records())
 
 
 def test_what_an_earlier_part_left_unscored_stays_counted(
