@@ -524,6 +524,7 @@ class RunWriter:
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
+        # What was derived before and waits behind units that were abandoned still counts.
         while self._queue:
             self._take_next()
 
@@ -702,6 +703,8 @@ class RunWriter:
 
     def _put_in_place(self) -> None:
         """Replace the derived files by the new ones."""
+        # All are closed before any is replaced: a disk that is full says so at the last flush, and
+        # then the earlier files are all still there.
         for part in self._parts.values():
             part.file.close()
         for part in self._parts.values():

@@ -273,6 +273,8 @@ class Session:
         now = self._progress
         n = len(self.order)
         factors = self.dialog.factors_read_by(step.turn)
+        # Each reply is read by itself, then merged: a complete repair replaces what came before it,
+        # any other only adds what was missing.
         form = read_scores_of(reply, step.turn, factors, n)
         reading = form.reading
         scored = set(reading.scores)
