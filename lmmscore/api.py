@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
-from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
+from lmmscore.errors import BenchmarkError, LmmscoreError, alternatives, counted
 from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
@@ -233,6 +233,25 @@ class Prepared:
     resumed: Run | None
     """The run that the folder holds already."""
 
+    def ledger_path(self, asked: Path | None) -> Path:
+        """Return where the exchanges are: as asked, as recorded with the run, or in its folder.
+
+        Raises LmmscoreError where the recorded ledger has gone: in a new one, every answer would be
+        asked and paid for again.
+        """
+        if asked is not None:
+            return asked
+        if self.resumed is None or self.resumed.manifest.ledger is None:
+            return self.folder / "ledger.sqlite"
+
+        path = self.resumed.ledger_path
+        if not path.is_file():
+            raise LmmscoreError(
+                f"{self.folder}: its exchanges are in a ledger elsewhere, and {path} is not it; "
+                "say with --ledger where it is now"
+            )
+        return path
+
 
 def prepare(request: Request, judge: str = "") -> Prepared:
     """Return the plan and the folder of a request. Raises where anything would stop the run.
@@ -293,7 +312,7 @@ def folder_of(request: Request, default: Path) -> Path:
 def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
     """Refuse a value that is not among those there are."""
     if given is not None and given not in known:
-        raise LmmscoreError(f"{name}={given!r}{nearest(given, known)}; known: {', '.join(known)}")
+        raise LmmscoreError(f"{name}={given!r}{alternatives(given, known)}")
 
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
@@ -583,7 +602,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
     plan, out = prepared.plan, prepared.folder
     reader = _other_reader(request, prepared, bench)
     manifest = _manifest(request, prepared, bench, reader)
-    ledger_path = request.ledger or out / "ledger.sqlite"
+    ledger_path = prepared.ledger_path(request.ledger)
 
     async with contextlib.AsyncExitStack() as stack:
         writer = stack.enter_context(
@@ -803,6 +822,10 @@ def probe(
     resumes at no cost.
     """
     from lmmscore.judges.trials import ALTERATIONS
+
+    if isinstance(judge, str):
+        # Raises for a judge there is not, before any picture is copied.
+        kind_of(judge)
 
     whole = load_benchmark(Path(benchmark))
     chosen = _chosen(whole, items, seed)

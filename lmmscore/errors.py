@@ -149,10 +149,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {match[0]}?)" if match else ""
 
 
-def alternatives(word: str, known: Iterable[str], listed_as: str = "known") -> str:
-    """Return ` (did you mean X?); known: X, Y` for a word that is not among the known ones."""
-    names = list(known)
-    return f"{nearest(word, names)}; {listed_as}: {', '.join(names) or 'none'}"
+def alternatives(
+    word: str, known: Iterable[str], listed_as: str = "known", most: int | None = None
+) -> str:
+    """Return ` (did you mean X?); known: X, Y` for a word that is not among the known ones.
+
+    `most` shortens the list; what is meant is looked for in all of it.
+    """
+    names = list(dict.fromkeys(known))
+    shown = ", ".join(names[:most]) or "none"
+    if most is not None and len(names) > most:
+        shown += f" and {len(names) - most} more"
+
+    return f"{nearest(word, names)}; {listed_as}: {shown}"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, counted, listed, nearest
+from lmmscore.errors import BenchmarkError, DialogError, alternatives, counted, listed
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ class Protocol:
     def settings_for(self, dialog: Dialog) -> dict[str, str]:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
+
+    def refuse_unknown_settings(self) -> None:
+        """Raise DialogError where a setting was chosen that no dialog has."""
+        known = {setting for dialog in self.dialogs for setting in dialog.settings}
+        for name, choice in self.settings.items():
+            if name not in known:
+                # Raises, with the settings there are.
+                self.dialogs[0].setting_values({name: choice})
 
     def images_needed(self, item: Item) -> set[str]:
         """Return the kinds of the item's own images that are shown with it."""
@@ -163,7 +171,7 @@ def load_protocol(name: str, settings: Mapping[str, str], structured: bool = Fal
 
 def _refuse_unplayable(protocol: Protocol) -> None:
     """Raise DialogError where the parts or settings of a protocol do not fit together."""
-    played, dialogs, settings = protocol.played, protocol.dialogs, protocol.settings
+    played, dialogs = protocol.played, protocol.dialogs
     if isinstance(played, Ensemble):
         _refuse_unlike_members(played)
 
@@ -172,11 +180,7 @@ def _refuse_unplayable(protocol: Protocol) -> None:
     if taken:
         raise DialogError(f"{played.name}: the factor name {taken[0]} is taken; rename it")
 
-    known = {setting for dialog in dialogs for setting in dialog.settings}
-    for chosen in set(settings) - known:
-        # Raises, with the settings there are.
-        dialogs[0].setting_values({chosen: settings[chosen]})
-
+    protocol.refuse_unknown_settings()
     for dialog in dialogs:
         _refuse_open_questions(dialog)
         if protocol.structured:
@@ -272,14 +276,16 @@ class Plan:
         return self.repeats * self._work(self.benchmark.items) + self._work(self.anchors)
 
     def _work(self, items: Iterable[Item]) -> int:
-        methods = self.benchmark.methods
+        """Return how many units one repeat of the items has; what shows nothing is none."""
+        # Counted, not made: the progress of a large run should not wait for a million orders.
+        return sum(map(self._work_of, items))
+
+    def _work_of(self, item: Item) -> int:
         if self.protocol.covers_pairs:
-            return sum(len(orders) for item in items for _, orders in self._pairs_shown(item, 1))
+            return sum(len(orders) for _, orders in self._pairs_shown(item, 1))
 
-        if self.protocol.covers_edits:
-            return sum(method in item.edits for item in items for method in methods)
-
-        return sum(any(method in item.edits for method in methods) for item in items)
+        present = sum(method in item.edits for method in self.benchmark.methods)
+        return present if self.protocol.covers_edits else min(present, 1)
 
     def __iter__(self) -> Iterator[Unit]:
         for item in self.benchmark.items:
@@ -476,10 +482,10 @@ def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark
     for dialog in protocol.dialogs:
         for column in dialog.columns_needed(item):
             if column not in item.fields:
-                has = ", ".join(item.fields) or "none"
+                they_have = alternatives(column, item.fields, "they have")
                 raise BenchmarkError(
                     f"dialog {dialog.name} says {{{{field.{column}}}}}, a column that the items of "
-                    f"{benchmark.path} do not have{nearest(column, item.fields)}; they have: {has}"
+                    f"{benchmark.path} do not have{they_have}"
                 )
 
 

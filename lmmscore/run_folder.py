@@ -11,6 +11,7 @@ import csv
 import errno
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -878,7 +879,7 @@ def open_run(path: str | Path) -> Run:
     if any(folder.glob("*/run.yaml")):
         raise FileProblem(
             f"{folder}: no run here (no run.yaml), but runs in folders inside; "
-            f"`lmmscore list {folder}` lists them"
+            f"`lmmscore list {shlex.quote(str(folder))}` lists them"
         )
     if folder.is_file():
         raise FileProblem(f"{folder}: a file, not a run; name the folder that `lmmscore run` made")
@@ -886,7 +887,8 @@ def open_run(path: str | Path) -> Run:
         raise FileProblem(f"{folder}: no run here (no run.yaml); `lmmscore run` makes one")
 
     around = [each.parent.name for each in folder.parent.glob("*/run.yaml")]
-    remedy = nearest(folder.name, around) or f"; `lmmscore list {folder.parent}` lists runs"
+    listing = f"; `lmmscore list {shlex.quote(str(folder.parent))}` lists runs"
+    remedy = nearest(folder.name, around) or listing
     raise FileProblem(f"{folder}: no such folder{remedy}")
 
 

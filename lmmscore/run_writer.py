@@ -323,6 +323,7 @@ class RunWriter:
             """The run that the folder holds already."""
             if self._earlier is not None:
                 _refuse_another_question(self._earlier, manifest)
+                _refuse_namesake(self._earlier, plan, manifest)
                 self._known_items.update(self._earlier.item_ids())
                 _refuse_subset(self._earlier, self._known_items, plan)
                 _refuse_other_companions(self._earlier, plan)
@@ -523,6 +524,7 @@ class RunWriter:
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
+        # What was derived before and waits behind units that were abandoned still counts.
         while self._queue:
             self._take_next()
 
@@ -617,8 +619,7 @@ class RunWriter:
 
         `kept` counts the units of the plan that only an earlier run has judged.
         """
-        places = {unit.place for unit in self._plan}
-        outside = sum(place not in places for place, _ in older.sessions)
+        outside = self._sessions_outside(missed, older)
         planned = self._plan.units + outside
         judged = self._counts["judged"] + kept + outside
         # Together with earlier results it is more than the part asked for now.
@@ -635,6 +636,20 @@ class RunWriter:
             "chosen": chosen,
             "caution": " ".join(filter(None, cautions)),
         }
+
+    def _sessions_outside(self, missed: Sequence[Unit], older: _Kept) -> int:
+        """Return how many of an earlier run's sessions stay that this plan does not ask for.
+
+        Such are the sessions about other items and repeats, and about other methods. Those that
+        stand in for a unit not reached now are counted with the plan.
+        """
+        protocol = self._plan.protocol
+        if protocol.covers_edits or protocol.covers_pairs:
+            return len(older.sessions - {unit.key for unit in missed})
+
+        # By place: the plan may show more edits of an item than the session that it is to replace.
+        waiting = {unit.place for unit in missed}
+        return sum(place not in waiting for place, _ in older.sessions)
 
     @staticmethod
     def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
@@ -688,6 +703,8 @@ class RunWriter:
 
     def _put_in_place(self) -> None:
         """Replace the derived files by the new ones."""
+        # All are closed before any is replaced: a disk that is full says so at the last flush, and
+        # then the earlier files are all still there.
         for part in self._parts.values():
             part.file.close()
         for part in self._parts.values():
@@ -803,6 +820,20 @@ def _refuse_another_question(run: Run, manifest: Manifest) -> None:
             f"{run.path} holds a run in which {manifest.dialog} says something else "
             f"(version {run.manifest.dialog_version}, now {manifest.dialog_version}); "
             "give this one another --out"
+        )
+
+
+def _refuse_namesake(run: Run, plan: Plan, manifest: Manifest) -> None:
+    """Raise where another benchmark has the name, and so the default folder, of the one judged.
+
+    Its scores would replace those of items with the same id, and be ranked along with the others. A
+    benchmark that was moved, or whose file is not here any more, is taken for the same.
+    """
+    before, now = run.path / run.manifest.benchmark_file, plan.benchmark.path
+    if before.is_file() and now.is_file() and not before.samefile(now):
+        raise LmmscoreError(
+            f"{run.path} holds a run of {os.path.normpath(before)}, and {now} is another benchmark "
+            f"of the same name; give this one {_another_out(run, manifest)}"
         )
 
 

@@ -34,7 +34,7 @@ from lmmscore.conversation import (
     task_title,
 )
 from lmmscore.dialog import Dialog
-from lmmscore.errors import DialogError
+from lmmscore.errors import DialogError, alternatives
 from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
 from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
 from lmmscore.parsing.json import length_notes
@@ -273,6 +273,8 @@ class Session:
         now = self._progress
         n = len(self.order)
         factors = self.dialog.factors_read_by(step.turn)
+        # Each reply is read by itself, then merged: a complete repair replaces what came before it,
+        # any other only adds what was missing.
         form = read_scores_of(reply, step.turn, factors, n)
         reading = form.reading
         scored = set(reading.scores)
@@ -495,10 +497,11 @@ def turn_read(dialog: Dialog, name: str = "") -> Turn:
     if len(chosen) == 1:
         return chosen[0]
 
-    names = ", ".join(turn.name for turn in reading)
+    names = [turn.name for turn in reading]
     if name:
-        raise DialogError(f"dialog {dialog.name}: no turn {name!r} is read; there are: {names}")
-    raise DialogError(f"dialog {dialog.name} reads several turns; name one of {names}")
+        there_are = alternatives(name, names, "there are")
+        raise DialogError(f"dialog {dialog.name}: no turn {name!r} is read{there_are}")
+    raise DialogError(f"dialog {dialog.name} reads several turns; name one of {', '.join(names)}")
 
 
 def without(reading: Reading, absent: frozenset[Cell]) -> Reading:

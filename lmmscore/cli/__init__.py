@@ -186,6 +186,12 @@ def never_fail_to_print(*streams: TextIO) -> None:
             reconfigure(encoding="utf-8")
 
 
+def _in_words(error: OSError) -> str:
+    """Return what the system says of a file or folder, and what to do about it."""
+    remedy = "name another, or make room or put its permissions right"
+    return f"{os.fsdecode(error.filename)}: {error.strerror or error}; {remedy}"
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     never_fail_to_print(sys.stdout, sys.stderr)
@@ -196,6 +202,12 @@ def main() -> None:
         code = error.exit_code
     except LmmscoreError as error:
         click.echo(f"lmmscore: {error}", err=True)
+        code = 1
+    except OSError as error:
+        # The last border: a full disk or a folder that may not be written can end any command.
+        if error.filename is None:
+            raise
+        click.echo(f"lmmscore: {_in_words(error)}", err=True)
         code = 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("lmmscore: interrupted; what was recorded is kept", err=True)

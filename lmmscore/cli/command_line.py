@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_origin
 import click
 from click.core import ParameterSource
 
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.options import Declared, declared
 from lmmscore.report.formats import format_names
 
@@ -620,19 +620,16 @@ def open_source(text: str) -> Source:
     return Source(path.stem, path, scores)
 
 
+LISTED = 12
+"""How many names a message lists, of however many items or methods there are."""
+
+
 def refuse_unknown(kind: str, given: Sequence[str], known: Sequence[str], where: str) -> None:
     """Raise where a method or item is named that the scores do not have."""
     for name in given:
         if name not in known:
-            raise LmmscoreError(f"{where}: no {kind} {name!r}{instead(name, known)}")
-
-
-def instead(wanted: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: which was meant, and which there are."""
-    names = list(dict.fromkeys(known))
-    shown = ", ".join(names[:12])
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"{nearest(wanted, names)}; there are: {shown}{more}"
+            there_are = alternatives(name, known, "there are", LISTED)
+            raise LmmscoreError(f"{where}: no {kind} {name!r}{there_are}")
 
 
 def open_sources(texts: Sequence[str]) -> list[Source]:

@@ -42,7 +42,7 @@ def command(out: Path, copy: Path | None) -> None:
 
     from lmmscore.api import Request
     from lmmscore.benchmark import check_benchmark, load_benchmark
-    from lmmscore.cli.run import play
+    from lmmscore.cli.run import play, without_folders
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.results import RunResult
 
@@ -56,7 +56,8 @@ def command(out: Path, copy: Path | None) -> None:
         f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods",
         err=True,
     )
-    run = play(Request(folder, "lmm-score", "pixels", out, command=f"lmmscore demo --out {out}"))
+    command = shlex.join(["lmmscore", "demo", "--out", without_folders(str(out))])
+    run = play(Request(folder, "lmm-score", "pixels", out, command=command))
     board = write_leaderboards(run)
     page = RunResult(run.path).report()
     whole = tuple(table for table in board.tables if table.task is None)
@@ -72,7 +73,7 @@ def _copy(to: Path) -> None:
     except FileExistsError as error:
         raise FileProblem(f"{to}: exists; name a folder that does not") from error
     except OSError as error:
-        raise FileProblem(f"{to}: {error.strerror or error}") from error
+        raise FileProblem(f"{to}: {error.strerror or error}; name another folder") from error
 
     click.echo(str(to))
     click.echo(f"next: lmmscore init {shlex.quote(str(to))}", err=True)

@@ -20,7 +20,7 @@ from lmmscore.cli.command_line import (
 from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
-    from lmmscore.dialog import Dialog, Ensemble
+    from lmmscore.plan import Protocol
 
 
 class DialogCommands(click.Group):
@@ -34,7 +34,8 @@ class DialogCommands(click.Group):
 
         name = args[0]
         if name not in self.commands and (name in dialog_names() or Path(name).is_file()):
-            ctx.fail(f"'{name}' is a dialog, not a command: lmmscore dialogs show {name}")
+            words = shlex.join(["lmmscore", "dialogs", "show", name])
+            ctx.fail(f"'{name}' is a dialog, not a command: {words}")
 
         return super().resolve_command(ctx, args)
 
@@ -56,8 +57,9 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
         return
 
     from lmmscore.dialog import dialog_names, load_members
+    from lmmscore.plan import Protocol
 
-    rows = [_row(load_members(name), n) for name in dialog_names()]
+    rows = [_row(Protocol(load_members(name)), n) for name in dialog_names()]
     if as_json:
         put_json({"dialogs": rows})
         return
@@ -67,11 +69,9 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     print_list(rows, n)
 
 
-def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
-    from lmmscore.dialog import Dialog
-
-    members = [played] if isinstance(played, Dialog) else played.dialogs
-    loaded = played if isinstance(played, Dialog) else played.suite
+def _row(protocol: Protocol, n: int) -> dict[str, Any]:
+    members = protocol.dialogs
+    loaded = protocol.suite or members[0]
     return {
         "name": loaded.name,
         "title": loaded.title,
@@ -124,17 +124,18 @@ def show(
     as_json: bool,
 ) -> None:
     """Print a dialog as it would be played, word for word."""
-    from lmmscore.dialog import Dialog, load_members
+    from lmmscore.dialog import load_members
+    from lmmscore.plan import Protocol
     from lmmscore.report.formats.terminal import print_script
     from lmmscore.session import script
 
-    loaded = load_members(name)
-    dialogs = [loaded] if isinstance(loaded, Dialog) else loaded.dialogs
+    # Not load_protocol, which refuses a dialog with open questions: those are to be seen, too.
+    protocol = Protocol(load_members(name), settings)
+    protocol.refuse_unknown_settings()
     played = []
-    for dialog in dialogs:
-        own = {key: value for key, value in settings.items() if key in dialog.settings}
-        choices = settings if isinstance(loaded, Dialog) else own
-        played.append((dialog, script(dialog, n, task, instruction, choices, fields)))
+    for dialog in protocol.dialogs:
+        chosen = protocol.settings_for(dialog)
+        played.append((dialog, script(dialog, n, task, instruction, chosen, fields)))
 
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from lmmscore.cli.command_line import (
+    LISTED,
     folder_option,
-    instead,
     json_flag,
     path_argument,
     put,
@@ -19,7 +19,7 @@ from lmmscore.cli.command_line import (
     table_format,
     text_option,
 )
-from lmmscore.errors import FileProblem, LmmscoreError, counted
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted
 from lmmscore.report.formats import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
@@ -216,5 +216,5 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-    there = instead(str(wanted), map(str, known))
-    raise LmmscoreError(f"no conversation about {key} {str(wanted)!r} here{there}")
+    there_are = alternatives(str(wanted), map(str, known), "there are", LISTED)
+    raise LmmscoreError(f"no conversation about {key} {str(wanted)!r} here{there_are}")

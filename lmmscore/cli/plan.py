@@ -83,11 +83,7 @@ def _record(
     """Return what is on record for this plan, in the folder's ledger or in the one named."""
     from lmmscore.forecast import Record
 
-    path = request.ledger
-    if path is None and prepared.resumed is not None:
-        path = prepared.resumed.ledger_path
-
-    path = path or prepared.folder / "ledger.sqlite"
+    path = prepared.ledger_path(request.ledger)
     if not path.is_file():
         return None
 

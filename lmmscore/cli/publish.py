@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ def command(
 
     names = publish(run, out, root, _complete)
     click.echo(f"{counted(len(names), 'file')} in {out}", err=True)
-    click.echo(f"check it: lmmscore publish --verify {out}", err=True)
+    click.echo(f"check it: lmmscore publish --verify {shlex.quote(str(out))}", err=True)
     click.echo(out)
 
 

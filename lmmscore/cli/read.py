@@ -76,29 +76,26 @@ def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, 
     from lmmscore.yaml_files import read_text
 
     dialogs: dict[str, Dialog] = {}
-    for number, text in enumerate(read_text(file).splitlines(), 1):
+    content = read_text(file)
+    if not content.strip():
+        raise FileProblem(f"{file}: the file is empty; give one object with a `reply` per line")
+
+    for number, text in enumerate(content.splitlines(), 1):
         if not text.strip():
             continue
 
-        where = f"{file}, line {number}"
-        line = _object(text, where)
-        if not isinstance(line.get("reply"), str):
-            raise FileProblem(f"{where}: there is no `reply`; give the reply's text under that key")
-
+        line = {"n": edits, **_object(text, f"{file}, line {number}", edits)}
         name = str(line.get("dialog") or dialog)
         if name not in dialogs:
             dialogs[name] = _dialog_beside(name, file)
 
-        n = line.get("n", edits)
-        if not isinstance(n, int) or n < 1:
-            raise FileProblem(f"{where}: `n` is {n!r}; give the number of edits, 1 or more")
-
         reply = Reply(line["reply"], finish=str(line.get("finish") or "stop"))
-        found = read_answer(dialogs[name], reply, n, str(line.get("turn") or turn))
+        found = read_answer(dialogs[name], reply, line["n"], str(line.get("turn") or turn))
         yield {"name": str(line.get("name") or number), **_as_json(found)}
 
 
-def _object(text: str, where: str) -> dict[str, Any]:
+def _object(text: str, where: str, edits: int) -> dict[str, Any]:
+    """Return a line's object, whose `reply` is a text. Raises FileProblem for any other line."""
     try:
         line = json.loads(text)
     except ValueError as error:
@@ -106,6 +103,13 @@ def _object(text: str, where: str) -> dict[str, Any]:
 
     if not isinstance(line, dict):
         raise FileProblem(f"{where}: not an object; one object per line is expected")
+    if not isinstance(line.get("reply"), str):
+        raise FileProblem(f"{where}: there is no `reply`; give the reply's text under that key")
+
+    # True is an integer to Python, and nobody's number of edits.
+    n = line.get("n", edits)
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise FileProblem(f"{where}: `n` is {n!r}; give the number of edits, 1 or more")
     return line
 
 
@@ -237,8 +241,8 @@ def replay(
 
     for path in transcripts:
         if path.is_dir():
-            instead = f"lmmscore run BENCHMARK --judge replay:{path} replays a run"
-            raise FileProblem(f"{path}: a folder, not a transcript; `{instead}`")
+            words = shlex.join(["lmmscore", "run", "BENCHMARK", "--judge", f"replay:{path}"])
+            raise FileProblem(f"{path}: a folder, not a transcript; `{words}` replays a run")
 
     if out is not None:
         _make_run(transcripts, out, dialog, as_json)

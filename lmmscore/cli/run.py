@@ -316,7 +316,7 @@ def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
     # The command is kept with the run and shown in its report, without passwords in addresses and
     # without absolute paths, which may hold a user's name.
-    words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
+    words = ["lmmscore", *(without_folders(mask(word)) for word in sys.argv[1:])]
     request = request_of(given, shlex.join(words))
     if request.engine == "batch" and request.anchors:
         raise click.UsageError(
@@ -325,7 +325,7 @@ def request_from(given: dict[str, Any]) -> Request:
     return request
 
 
-def _without_folders(word: str) -> str:
+def without_folders(word: str) -> str:
     """Return an argument without the folders of an absolute path in it."""
     name, equals, value = word.rpartition("=")
     return f"{name}{equals}{Path(value).name}" if Path(value).is_absolute() else word

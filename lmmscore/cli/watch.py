@@ -103,8 +103,10 @@ def link_token(run: Path) -> str:
     path = Path(click.get_app_dir("lmmscore")) / "watch-secret"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.is_file():
-            path.touch(mode=0o600)
+        path.touch(mode=0o600)
+        # Empty where it is new, or where an earlier command was killed before it wrote the secret:
+        # a token made without one could be guessed.
+        if not path.stat().st_size:
             path.write_text(secrets.token_hex(32), encoding="ascii")
 
         secret = path.read_text(encoding="ascii")

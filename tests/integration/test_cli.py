@@ -135,6 +135,9 @@ def test_the_demo_runs_offline_and_says_how_well_it_matches(tmp_path: Path) -> N
     assert "openai/" in done.stderr
     assert (tmp_path / "demo" / "leaderboard.tex").is_file()
     assert (tmp_path / "demo" / "report.html").as_uri() in done.stderr
+    # Double-blind review: where this was done on which machine is nobody's business.
+    for name in ("run.yaml", "report.html"):
+        assert str(tmp_path) not in (tmp_path / "demo" / name).read_text(encoding="utf-8")
     listed = lmm("list", tmp_path, "--json")
     (line,) = json.loads(listed.stdout)["runs"]
     assert (line["judge"], line["items"], line["state"]) == ("pixels", 12, "finished")

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.cli import COMMANDS, SIBLINGS
 from lmmscore.cli import lmmscore as program
+from lmmscore.cli.watch import link_token
 from lmmscore.report.formats import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
@@ -245,7 +247,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = lmm(*words.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
     (folder / "note.txt").write_text("hello", encoding="utf-8")
-    (folder / "empty.txt").touch()
+    for name in ("empty.txt", "empty.jsonl"):
+        (folder / name).touch()
     return folder
 
 
@@ -270,6 +273,10 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("publish --verify a.zip --pictures", 2, "--pictures has no effect with --verify"),
         ("publish --verify results/first", 1, "a folder; --verify takes an archive"),
         ("compare results/first results/first --anyway", 2, "--anyway goes with --pool"),
+        ("ledger export results/first note.txt/a.jsonl", 1, "Not a directory; name another, or"),
+        ("judge probe pixels pictures --out note.txt", 1, "Not a directory; name another, or"),
+        ("read empty.jsonl", 1, "empty.jsonl: the file is empty; give one object with a `reply`"),
+        ("dialogs show visual --setting nope=x", 1, "no setting 'nope'"),
         ("list note.txt", 1, "note.txt: a file; name a folder with runs in it"),
         ("show note.txt boat", 1, "note.txt: a file, not a run; name the folder"),
         ("read pictures", 1, "pictures: a folder; name the file of a reply"),
@@ -329,3 +336,15 @@ def test_the_demo_says_where_the_command_is_if_the_shell_would_not_find_it(tmp_p
         check=True,
     )
     assert "not on your PATH yet: type .venv/bin/lmmscore instead" in done.stderr
+
+
+def test_the_link_of_a_page_cannot_be_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even after a command that was killed before it had written the secret behind it."""
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
+    (tmp_path / "watch-secret").touch()
+    first = link_token(tmp_path / "run")
+    assert (tmp_path / "watch-secret").stat().st_size == 64
+    assert link_token(tmp_path / "run") == first
+    assert link_token(tmp_path / "other") != first

@@ -32,6 +32,7 @@ from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
+AGAINST_SOURCE = {"against": "source"}
 
 
 def stop_after(units: int) -> Hooks:
@@ -330,6 +331,21 @@ def test_every_session_of_an_extended_run_is_counted(tmp_path: Path) -> None:
     assert (run.manifest.planned, run.manifest.judged) == (4, 4)
 
 
+def test_sessions_about_other_methods_stay_counted(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Where each edit has its own session, a new method adds sessions and replaces none."""
+    bench, out = make_benchmark(), tmp_path / "run"
+    for methods in (["alpha", "beta"], ["gamma"]):
+        lmmscore.run(bench, "preservation-3", out=out, methods=methods, settings=AGAINST_SOURCE)
+    manifest = open_run(out).manifest
+    assert (manifest.planned, manifest.judged) == (6, 6)
+    assert len(list(open_run(out).records())) == 6
+
+    lines = (out / "sessions.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "sessions.jsonl").write_bytes(b"".join(lines[:3]))
+    with pytest.raises(FileProblem, match="holds 3 of 6 sessions"):
+        list(open_run(out).records())
+
+
 def test_what_an_earlier_part_left_unscored_stays_counted(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
@@ -503,6 +519,36 @@ def test_a_run_with_a_ledger_elsewhere_can_be_replayed(
     )
     again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "again")
     assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
+
+
+def test_a_benchmark_of_the_same_name_does_not_mix_with_another(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Both would go to the same folder by default; once moved, a benchmark is still the same."""
+    one, other = make_benchmark(folder="one"), make_benchmark(items=3, folder="other")
+    out = tmp_path / "run"
+    lmmscore.run(one, judge=ScriptedJudge(fair_answer), out=out)
+    with pytest.raises(LmmscoreError, match="another benchmark of the same name; give this one"):
+        lmmscore.run(other, judge=ScriptedJudge(fair_answer), out=out)
+    assert len(open_run(out).item_ids()) == 2
+    moved = one.rename(tmp_path / "moved")
+    lmmscore.run(moved, judge=ScriptedJudge(fair_answer), out=out)
+
+
+def test_a_run_is_resumed_with_the_ledger_it_has(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Wherever that is: nothing is asked twice because --ledger was not typed again."""
+    bench, out, elsewhere = make_benchmark(), tmp_path / "run", tmp_path / "all.sqlite"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, ledger=elsewhere)
+    judge = ScriptedJudge(fair_answer)
+    lmmscore.run(bench, judge=judge, out=out)
+    assert not judge.asked
+    assert open_run(out).ledger_path.samefile(elsewhere)
+
+    elsewhere.rename(tmp_path / "moved.sqlite")
+    with pytest.raises(LmmscoreError, match="say with --ledger where it is now"):
+        lmmscore.run(bench, judge=judge, out=out)
+    lmmscore.run(bench, judge=judge, out=out, ledger=tmp_path / "moved.sqlite")
+    assert not judge.asked
 
 
 def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lmmscore.execution.executor import play
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
+from lmmscore.plan import Plan, load_protocol, make_plan
 from lmmscore.records import OVERALL, Item, Outcome, Reply, Score
 from lmmscore.scores import scores_of, slips
 from lmmscore.session import Played, Session, script
@@ -278,3 +280,19 @@ def test_scores_may_be_read_from_several_turns(tmp_path: Path, make_benchmark: M
         OVERALL: 3.5,
     }
     assert all(row.outcome == Outcome.SCORED for row in scores_of(result))
+
+
+def test_a_unit_of_work_travels_light(make_benchmark: Maker) -> None:
+    """It goes to other processes and machines: a few KB, however large the benchmark is."""
+    sizes = []
+    for items in (1, 60):
+        root = make_benchmark(items=items, folder=f"of{items}")
+        whole = load_benchmark(root)
+        plan = make_plan(whole, Plan(whole, load_protocol("lmm-score", {})))
+        unit = next(iter(plan))
+        sizes.append(len(pickle.dumps(unit)))
+        (session,) = plan.protocol.sessions(unit)
+        again = pickle.loads(pickle.dumps(session))
+        assert again.next() == session.next()
+    assert abs(sizes[1] - sizes[0]) < 20
+    assert max(sizes) < 2000
