@@ -15,10 +15,17 @@ from pathlib import Path
 
 from lmmscore.errors import NoRecordedReply
 from lmmscore.execution.executor import LedSession, OpenQuestion
-from lmmscore.images import Pictures, Recipe, fitted_size, read_header
+from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import Heard, KnownAnswers
-from lmmscore.judges.limits import MESSAGE_TOKENS, Prices, cost_usd, image_tokens, text_tokens
+from lmmscore.judges.limits import (
+    MESSAGE_TOKENS,
+    Prices,
+    cost_usd,
+    image_tokens,
+    shown_size,
+    text_tokens,
+)
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
@@ -146,7 +153,7 @@ class _Sums:
         self._recipe = recipe
         self._reply_tokens = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
         self._result = Forecast()
-        self._size = lru_cache(KEPT_SIZES)(lambda path: _size(path, recipe))
+        self._size = lru_cache(KEPT_SIZES)(lambda path: shown_size(path, recipe))
         self._tokens = lru_cache(KEPT_SIZES)(
             lambda path: image_tokens(
                 model, *self._size(path), options.image_detail, options.image_tokens
@@ -295,11 +302,6 @@ class _KnownQuestions:
             self._here.add(conversation)
 
         return found
-
-
-def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
-    header = read_header(path)
-    return fitted_size(header.width, header.height, recipe.max_side_px)
 
 
 def _area(size: tuple[int, int]) -> int:

@@ -45,6 +45,7 @@ from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 
 _Value = TypeVar("_Value")
+_Done = TypeVar("_Done", Future[Reply], asyncio.Future[Reply])
 Row = tuple[Any, ...]
 """An exchange, column by column, or a part of one."""
 
@@ -269,9 +270,7 @@ class Ledger:
 
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
         """Append an exchange of which only the envelope was kept, as `record` does."""
-        done: Future[Reply] = Future()
-        self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
-        return done
+        return self._append(asker, envelope, reply, Future())
 
     def recorded(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
@@ -282,6 +281,10 @@ class Ledger:
         """
         envelope = Envelope.of(asker, conversation, repeat)
         done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        return self._append(asker, envelope, reply, done)
+
+    def _append(self, asker: Asker, envelope: Envelope, reply: Reply, done: _Done) -> _Done:
+        """Hand an exchange to the writer; `done` is settled once it is on disk."""
         self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
         return done
 

@@ -33,10 +33,10 @@ from lmmscore.errors import (
 from lmmscore.execution.executor import (
     Executor,
     Job,
-    LedSession,
     OpenQuestion,
     StopRequested,
     engine,
+    replay_unit,
 )
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
@@ -44,7 +44,7 @@ from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
-from lmmscore.scores import Result, is_gated, result_of, settled
+from lmmscore.scores import Result, result_of
 from lmmscore.session import Ending, Played
 
 if TYPE_CHECKING:
@@ -451,9 +451,9 @@ class BatchExecutor(Executor):
         self, plan: list[Unit]
     ) -> Iterator[tuple[Unit, list[Played], list[OpenQuestion]]]:
         """Yield every unit with its sessions that are over, and the questions to ask next."""
-        self._failures = self._log.failures()
+        job, self._failures = self._job, self._log.failures()
         for unit in plan:
-            yield unit, *self._replay(unit)
+            yield unit, *replay_unit(unit, job.protocol, job.pictures, self._on_record)
 
     def _derive(self, plan: list[Unit]) -> list[Result]:
         """Return the results of the units whose sessions are all over."""
@@ -463,28 +463,6 @@ class BatchExecutor(Executor):
             for unit, played, questions in self._replayed(plan)
             if not questions
         ]
-
-    def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
-        """Lead a unit's sessions as far as answers are on record; return the questions to ask.
-
-        All sessions at once, unless the answers of one may make the others unnecessary.
-        """
-        protocol = self._job.protocol
-        finished: list[Played] = []
-        questions: list[OpenQuestion] = []
-        for session in protocol.sessions(unit):
-            led = LedSession(session, self._job.pictures)
-            question = led.recall(self._on_record)
-            if question is None:
-                finished.append(led.played())
-                if settled(protocol, finished[-1]):
-                    break
-            else:
-                questions.append(question)
-                if is_gated(protocol):
-                    break
-
-        return finished, questions
 
     def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
         """Return the recorded answer, or why there will be none; None if it is to be asked."""

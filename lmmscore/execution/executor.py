@@ -29,7 +29,7 @@ from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.options import Registry
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Outcome
-from lmmscore.scores import Result, result_of, settled
+from lmmscore.scores import Result, is_gated, result_of, settled
 from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
 
 # --------------------------------------------------------------------------------------------------
@@ -256,6 +256,10 @@ class OpenQuestion:
     repeat: int
 
 
+Finder = Callable[[OpenQuestion], Heard | Ending | None]
+"""Returns the answer on record, or why there is none and never will be; None: it is to be asked."""
+
+
 class LedSession:
     """A session under way, with its conversation so far.
 
@@ -321,7 +325,7 @@ class LedSession:
         else:
             self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
 
-    def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
+    def recall(self, find: Finder) -> OpenQuestion | None:
         """Continue while answers are found; return the first question without one, if any.
 
         `find` raises NoRecordedReply to do without a reader's answer.
@@ -444,15 +448,33 @@ def recall_unit(unit: Unit, job: Job) -> Result:
             )
         return heard
 
-    played: list[Played] = []
-    for session in job.protocol.sessions(unit):
-        led = LedSession(session, job.pictures)
-        led.recall(find)
-        played.append(led.played())
-        if settled(job.protocol, played[-1]):
-            break
-
+    played, _ = replay_unit(unit, job.protocol, job.pictures, find)
     return result_of(unit, job.protocol, played)
+
+
+def replay_unit(
+    unit: Unit, protocol: Protocol, pictures: Pictures, find: Finder
+) -> tuple[list[Played], list[OpenQuestion]]:
+    """Lead a unit's sessions as far as answers are found.
+
+    Returns those that are over, and the questions that are open: of every other session at once,
+    unless the answers of one may make the rest unnecessary.
+    """
+    over: list[Played] = []
+    questions: list[OpenQuestion] = []
+    for session in protocol.sessions(unit):
+        led = LedSession(session, pictures)
+        question = led.recall(find)
+        if question is None:
+            over.append(led.played())
+            if settled(protocol, over[-1]):
+                break
+        else:
+            questions.append(question)
+            if is_gated(protocol):
+                break
+
+    return over, questions
 
 
 # --------------------------------------------------------------------------------------------------

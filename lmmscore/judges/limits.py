@@ -37,7 +37,7 @@ from lmmscore.errors import (
     NotRecorded,
     nearest,
 )
-from lmmscore.images import Picture, fitted_size, read_header
+from lmmscore.images import Picture, Recipe, fitted_size, read_header
 from lmmscore.judges.faults import Trouble, span_s
 from lmmscore.options import option
 from lmmscore.records import Reply, Usage
@@ -193,10 +193,10 @@ def text_tokens(text: str, bytes_each: float = 4.0) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / bytes_each)
 
 
-def shown_size(picture: Picture) -> tuple[int, int]:
-    """Return width and height of a picture as it is sent."""
-    header = read_header(picture.path)
-    return fitted_size(header.width, header.height, picture.recipe.max_side_px)
+def shown_size(path: Path, recipe: Recipe) -> tuple[int, int]:
+    """Return width and height of a picture as it is sent. Opens its header only."""
+    header = read_header(path)
+    return fitted_size(header.width, header.height, recipe.max_side_px)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ class Estimator:
         """Return what a picture comes to; its file is opened once."""
         known = self._pictures.get(picture.digest)
         if known is None:
-            width, height = shown_size(picture)
+            width, height = shown_size(picture.path, picture.recipe)
             counted = image_tokens(self._model, width, height, self._image_detail, self._formula)
             # Where there is no formula, reserve for twice our guess.
             tokens = counted.tokens * (2 if counted.guess else 1)
