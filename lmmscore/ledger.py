@@ -205,6 +205,7 @@ class Ledger:
             return
 
         self._closed = True
+        # The writer first: it lets go of the claims of what it writes.
         if self._writer is not None:
             self._pending.put(None)
             self._writer.join()
@@ -455,7 +456,10 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def _batched(values: Sequence[_Value], each: int = 3) -> Iterator[Sequence[_Value]]:
-    """Yield as many values at a time as one statement takes, each of so many cells."""
+    """Yield as many values at a time as one statement takes, each of so many cells.
+
+    A claim has three; a key alone would have room for more, at no gain.
+    """
     size = MOST_CELLS // each
     for start in range(0, len(values), size):
         yield values[start : start + size]
@@ -560,12 +564,15 @@ class Claims:
             self._path, check_same_thread=False, timeout=BUSY_S, isolation_level=None
         )
         switch_to_wal(connection)
+        # Nothing is lost with the machine but claims, and with it their holders are gone too.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(_CLAIM_SCHEMA)
+
         # Not a question: a sign of life.
         now = time.time()
         sign = (self._owner, self._owner, now + self._lease_s, now)
         connection.execute(_TAKE.format(rows="(?, ?, ?)"), sign)
+
         owners = connection.execute("SELECT DISTINCT owner FROM claim").fetchall()
         dead = [row for row in owners if _has_died(row[0])]
         connection.executemany("DELETE FROM claim WHERE owner = ?", dead)
@@ -951,6 +958,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
 
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
+
     added = known = 0
     conflicts: list[Conflict] = []
     origin: dict[str, Path] = {}

@@ -155,6 +155,7 @@ class Executor:
         is in flight is recorded.
         """
         room = asyncio.Semaphore(at_once)
+        # Wide enough that one slow session does not hold up the others behind it.
         window = max(64, 8 * at_once)
         waiting: deque[asyncio.Task[Result | None]] = deque()
 
@@ -174,6 +175,7 @@ class Executor:
             if result is not None:
                 sink(result)
 
+        # Lazily: a plan may have millions of units, and one that stops early never makes the rest.
         coming = iter(units)
         try:
             while True:

@@ -284,6 +284,7 @@ class Keeper:
     def count_tokens(self, more: float) -> None:
         """Count what a question took beyond the tokens that it was admitted with."""
         if self._pace is not None:
+            # Without headers: a server's quota is known to the player that it answered.
             self._pace.answered({}, sent_s=0.0, estimated=-more, tokens=0)
 
     async def reserve(self, player: int, usd: float) -> int | JudgeError:
@@ -340,6 +341,9 @@ class SharedPurse:
         self._keeper = keeper
         self._player = player
         self._tickets: dict[int, int] = {}
+        """The keeper's tickets by the identity of a reservation, since equal amounts are not the
+        same money. The judge holds each until it is settled, so that no other gets its identity.
+        """
         self.cap_usd = limits.budget_usd
         self.spent_usd = 0.0
         self.assumed_usd = 0.0
@@ -444,6 +448,7 @@ class RemoteRecord:
                 raise self.stopping
             reply = await self.judge.ask(conversation)
         except BaseException:
+            # Cancelled or failed: another player may ask.
             await self._keeper.release.remote(keys[0])
             raise
 
@@ -674,6 +679,7 @@ class RayExecutor(Executor):
             # Soft: when its node dies, a player begins again on another and its sessions with it.
             where = _on_node(node, soft=True)
             actor = self._ray.remote(
+                # A player waits for servers: it takes no processor from the models beside it.
                 num_cpus=0,
                 max_concurrency=10_000,
                 max_restarts=-1,

@@ -71,7 +71,9 @@ FAILURES_IN_A_ROW = 3
 """After this many failed attempts with no answer in between, a server counts as down."""
 FIRST_REST_S = 30.0
 LONGEST_REST_S = 600.0
+"""How long a server that is down is left alone: twice as long after each trial that it fails."""
 _SAID_BY_SERVERS = "text finish refusal reasoning model fingerprint request_id".split()
+"""The fields of a reply in which a server may repeat a key."""
 _SIZES = frozenset("nano mini small medium large lite flash turbo pro max plus".split())
 """Words by which one model of a family is distinguished from another."""
 REFUSALS = 2
@@ -421,6 +423,7 @@ class ApiClient:
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
         """Note a failed attempt. Raises where another server, or none, should be asked next."""
+        # A congested server is alive: its pace is lowered, but it does not count as down.
         if trouble.crowded:
             return
 
@@ -465,6 +468,7 @@ class ApiClient:
             asyncio.ensure_future(self._clock.sleep(seconds)),
             asyncio.ensure_future(self._stopped.wait()),
         ]
+
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -616,6 +620,7 @@ class ApiClient:
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
 
+        # Asked again, a filter would say the same: its refusal is the judge's reply.
         if complaint.filtered:
             return _served(filtered_reply(complaint.message, headers), replica)
 

@@ -183,6 +183,7 @@ MESSAGE_TOKENS = 6
 REPLY_TOKENS = 1024
 """The length of a reply to reserve for where nothing limits it and none was seen yet."""
 _KEPT = 4096
+"""How many conversations' counts are remembered: those under way, and many more."""
 
 
 def text_tokens(text: str, bytes_each: float = 4.0) -> int:
@@ -310,6 +311,7 @@ class Estimator:
         return added, 0
 
     def _message(self, message: Message) -> int:
+        # 2.5 bytes a token, where English has four: an estimate must not fall short in any script.
         words = text_tokens(message.text, 2.5) + MESSAGE_TOKENS
         least = self._dearest if self._formula_short else 0
         return words + sum(max(least, self._shown(picture).tokens) for picture in message.images)
@@ -568,6 +570,7 @@ class Budget:
             self._settled.clear()
             await self._settled.wait()
 
+        # Written before the question is sent: a process that is killed leaves the money set aside.
         if self._book is not None:
             self._book.write((usd, "set aside"))
 
@@ -582,6 +585,7 @@ class Budget:
         self._in_flight -= 1
         self.reserved_usd = self.reserved_usd - reservation.usd if self._in_flight else 0.0
         self._settled.set()
+
         if self._book is not None:
             # If this cannot be written, the money stays set aside in the file: too much, never too
             # little.
@@ -738,7 +742,9 @@ class Till:
 # --------------------------------------------------------------------------------------------------
 
 _LONGEST_RESET_S = 31 * 86_400.0
+"""No quota takes longer than a month to refill; what says so is no span of time."""
 _MOST_FILES = 65_536
+"""How far the limit is raised where the system names none: more than any run opens."""
 _MOST_OTHERS = 96
 _LEAST_FILES = 40
 """What a run has open besides connections: about 20 files where one question is asked at a time."""
@@ -889,6 +895,11 @@ class Pace:
         self._most = most
         self._open = False
         self._buckets: dict[str, Bucket] = {}
+        """The user's limits, and beside them those that the server announces, whose names are
+        `requests` and `tokens`."""
+
+        # Small, so that questions are spread over the minute: one that held a minute's worth would
+        # let it all through at once.
         if rpm:
             self._buckets["set requests"] = Bucket(rpm / 60, 1.0, clock.now())
 

@@ -113,6 +113,7 @@ class EncodedPictures:
 
     def _settle(self, digest: str, done: asyncio.Future[bytes]) -> None:
         del self._coming[digest]
+        # No failure is kept: a picture that could not be read may be mended by the next session.
         if done.cancelled() or done.exception() is not None:
             return
 
@@ -146,6 +147,7 @@ class RenderedMessages:
             new.append(message)
 
         for message in reversed(new):
+            # All are begun before the first is waited for: they are prepared side by side.
             for picture in message.images:
                 self._pictures.begin(picture)
 
@@ -505,7 +507,8 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
 BATCH_PRICE = 0.5
 """What a question costs in a batch, as a part of the usual price."""
 KEPT = 8192
-"""How many conversations are remembered."""
+"""How many conversations' names at a server are remembered: one for each turn under way, and more.
+"""
 LOSSES = 3
 """How often a server may lose one before it is not asked to keep any."""
 _PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")

@@ -44,6 +44,7 @@ from lmmscore.tables import defuse, restore
 
 ATTEMPTS = 2
 TIMEOUT_S = 60.0
+"""How often and how long a server is asked: someone waits at the terminal for the findings."""
 GRACE_S = 5.0
 """What a question may take beyond its attempts: a server may ask for a long wait before the next.
 """
