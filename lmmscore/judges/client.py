@@ -57,7 +57,6 @@ from lmmscore.judges.limits import (
     Meter,
     Pace,
     Patience,
-    Purse,
     Sending,
     ServerSign,
     Till,
@@ -331,9 +330,9 @@ class ApiClient:
         pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
 
-    def share(self, purse: Purse, gate: Gate) -> None:
+    def share(self, budget: Budget, gate: Gate) -> None:
         """Share a budget and a pace with other processes."""
-        self.till.share(purse)
+        self.till.share(budget)
         self._gate = gate
 
     async def ask(

@@ -510,28 +510,11 @@ class Reservation:
     usd: float
 
 
-class Purse(Protocol):
-    """Where money is set aside: the budget of this process, or one that several share."""
-
-    cap_usd: float | None
-    spent_usd: float
-    assumed_usd: float
-
-    def keep(self, book: Spending) -> None:
-        """Continue from what a run has spent so far, and write down what it spends from now on."""
-
-    async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
-        """Set money aside for a question. Raises BudgetExhausted."""
-
-    def settle(self, reservation: Reservation, usd: float, *, assumed: bool = False) -> None:
-        """Give back what was set aside and book what it cost."""
-
-    def charge(self, usd: float, *, assumed: bool = False) -> None:
-        """Book what was spent without being set aside first."""
-
-
 class Budget:
-    """What has been spent, what is set aside for questions in flight, and the cap."""
+    """What has been spent, what is set aside for questions in flight, and the cap.
+
+    A subclass may have the money elsewhere: several processes can share one budget.
+    """
 
     def __init__(self, cap_usd: float | None, spent_usd: float = 0.0) -> None:
         self.cap_usd = cap_usd
@@ -642,7 +625,7 @@ class Till:
     """Charges each attempt: what the server counted, or else what it may have cost."""
 
     def __init__(
-        self, prices: Prices | None, budget: Purse, estimator: Estimator, meter: Meter
+        self, prices: Prices | None, budget: Budget, estimator: Estimator, meter: Meter
     ) -> None:
         self._prices = prices
         self._budget = budget
@@ -656,9 +639,9 @@ class Till:
         self._budget.keep(book)
         self._show()
 
-    def share(self, purse: Purse) -> None:
-        """Take money from a purse that others take from too."""
-        self._budget = purse
+    def share(self, budget: Budget) -> None:
+        """Take money from a budget that others take from too."""
+        self._budget = budget
 
     @property
     def left_usd(self) -> float | None:
@@ -750,28 +733,15 @@ _LEAST_FILES = 40
 """What a run has open besides connections: about 20 files where one question is asked at a time."""
 
 
-class Clock(Protocol):
-    """Seconds from some fixed moment, and a way to let them pass."""
+class Clock:
+    """Seconds, and a way to let them pass. Tests pass a clock that does not wait."""
 
     def now(self) -> float:
         """Return the seconds since a moment that stays the same."""
-
-    def wall(self) -> float:
-        """Return the seconds since 1970: servers name dates."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Return after that many seconds."""
-
-
-class RealClock:
-    """The clock on the wall."""
-
-    def now(self) -> float:
-        """Return the monotonic time."""
         return time.monotonic()
 
     def wall(self) -> float:
-        """Return the time of day."""
+        """Return the seconds since 1970: servers name dates."""
         return time.time()
 
     async def sleep(self, seconds: float) -> None:

@@ -38,7 +38,7 @@ from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge
 from lmmscore.judges.faults import Answer, Malformed, sound_text, tolerant_json, with_texts
 from lmmscore.judges.http import ApiMailbox, Body, Mailbox, coalesced
 from lmmscore.judges.judge import Bench, JudgeBase, register
-from lmmscore.judges.limits import Clock, Gate, Meter, Purse, RealClock, Spending, cost_usd
+from lmmscore.judges.limits import Budget, Clock, Gate, Meter, Spending, cost_usd
 from lmmscore.records import Reply, Usage
 
 # --------------------------------------------------------------------------------------------------
@@ -543,7 +543,7 @@ def make(
     return OpenAIJudge(
         address,
         options or JudgeOptions(),
-        clock=clock or RealClock(),
+        clock=clock or Clock(),
         rng=rng or random.Random(),
     )
 
@@ -662,9 +662,9 @@ class OpenAIJudge(JudgeBase):
         """Book the price of a batch's answer. Raises NotRecorded."""
         self._client.till.charge(usd, assumed=assumed)
 
-    def share(self, purse: Purse, gate: Gate) -> None:
+    def share(self, budget: Budget, gate: Gate) -> None:
         """Share a budget and a pace with other processes."""
-        self._client.share(purse, gate)
+        self._client.share(budget, gate)
 
     def keep(self, spending: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""
