@@ -182,6 +182,7 @@ class BatchExecutor(Executor):
         """Collect answers and send the next wave; with `wait`, until nothing is left to send."""
         plan = list(units)
         try:
+            # Batches first that a crash left without a name here: their questions are out.
             await self._find_orphans()
             await self._collect()
             if self._options.cancel:
@@ -262,6 +263,7 @@ class BatchExecutor(Executor):
             envelope = envelopes[answer.key]
             self._counts["twice"] += is_over and answer.key in seen
             seen.add(answer.key)
+
             if not answer.failed:
                 self._take(answer, envelope, batch, is_over)
             elif is_over:
@@ -371,6 +373,8 @@ class BatchExecutor(Executor):
         """Write the files of the next wave, as many as it takes; none if nothing is to be asked."""
         number = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
+        has_budget = self._judge.left_usd is not None
+
         files: list[WaveFile] = []
         waiting = (put for _, _, questions in self._replayed(plan) for put in questions)
         for put in waiting:
@@ -385,7 +389,7 @@ class BatchExecutor(Executor):
             if not files or files[-1].is_full(len(line)):
                 files.append(WaveFile(self._files, number, len(files) + 1))
 
-            has_budget = self._judge.left_usd is not None
+            # Estimating opens pictures, so it is done only where there is something to keep within.
             usd = self._judge.batch_usd(put.conversation) if has_budget else 0.0
             files[-1].add(line, envelope, usd)
 
@@ -418,11 +422,7 @@ class BatchExecutor(Executor):
             lines=batch.lines,
             most_usd=round(batch.most_usd, 9),
         )
-        made = await self._mailbox.send(
-            file.path,
-            self._judge.batch_url,
-            self._metadata(batch),
-        )
+        made = await self._mailbox.send(file.path, self._judge.batch_url, self._metadata(batch))
         self._note_sent(batch, made)
 
     def _note_sent(self, batch: Batch, made: str) -> None:
