@@ -529,7 +529,8 @@ class Drift:
         moved, over = f"{self.mean:+.2f}", f"mean over {counted(self.edits, 'edit')}"
         if self.half_width is not None:
             moved = f"{moved} ± {self.half_width:.2f}"
-            over = f"{over}, 95% interval over {self.items} items"
+            # Each item counts alike, however many of its edits are scored in both rounds.
+            over = f"mean and 95% interval over {self.items} items, {counted(self.edits, 'edit')}"
 
         whom = "the overall" if self.factor == OVERALL else self.factor
         return f"{latest} against {earlier}: {moved} on {whom} ({over})"
