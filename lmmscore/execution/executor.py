@@ -258,10 +258,6 @@ class OpenQuestion:
     repeat: int
 
 
-Finder = Callable[[OpenQuestion], Heard | Ending | None]
-"""Returns the answer on record, or why there is none and never will be; None: it is to be asked."""
-
-
 class LedSession:
     """A session under way, with its conversation so far.
 
@@ -327,7 +323,7 @@ class LedSession:
         else:
             self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
 
-    def recall(self, find: Finder) -> OpenQuestion | None:
+    def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
         """Continue while answers are found; return the first question without one, if any.
 
         `find` raises NoRecordedReply to do without a reader's answer.
@@ -455,9 +451,12 @@ def recall_unit(unit: Unit, job: Job) -> Result:
 
 
 def replay_unit(
-    unit: Unit, protocol: Protocol, pictures: Pictures, find: Finder
+    unit: Unit,
+    protocol: Protocol,
+    pictures: Pictures,
+    find: Callable[[OpenQuestion], Heard | Ending | None],
 ) -> tuple[list[Played], list[OpenQuestion]]:
-    """Lead a unit's sessions as far as answers are found.
+    """Lead a unit's sessions as far as answers are found, as `LedSession.recall` does.
 
     Returns those that are over, and the questions that are open: of every other session at once,
     unless the answers of one may make the rest unnecessary.
