@@ -15,10 +15,17 @@ from pathlib import Path
 
 from lmmscore.errors import NoRecordedReply
 from lmmscore.execution.executor import LedSession, OpenQuestion
-from lmmscore.images import Pictures, Recipe, fitted_size, read_header
+from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.judge import Heard, KnownAnswers
-from lmmscore.judges.limits import MESSAGE_TOKENS, Prices, cost_usd, image_tokens, text_tokens
+from lmmscore.judges.limits import (
+    MESSAGE_TOKENS,
+    Prices,
+    cost_usd,
+    image_tokens,
+    shown_size,
+    text_tokens,
+)
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
@@ -146,7 +153,7 @@ class _Sums:
         self._recipe = recipe
         self._reply_tokens = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
         self._result = Forecast()
-        self._size = lru_cache(KEPT_SIZES)(lambda path: _size(path, recipe))
+        self._size = lru_cache(KEPT_SIZES)(lambda path: shown_size(path, recipe))
         self._tokens = lru_cache(KEPT_SIZES)(
             lambda path: image_tokens(
                 model, *self._size(path), options.image_detail, options.image_tokens
@@ -175,35 +182,45 @@ class _Sums:
         """Count a session of which the first turns are on record; return how many are left."""
         questions = session.outline()
         asked_before = self._known.among(session.repeat, questions)
-        result = self._result
-        result.sessions += 1
-        result.sessions_recorded += answered >= len(questions)
+        self._result.sessions += 1
+        self._result.sessions_recorded += answered >= len(questions)
+
         history: Counter[str] = Counter()
         for number, question in enumerate(questions):
             if question.fresh:
                 history.clear()
 
-            known_tokens = history["tokens"]
+            before = history["tokens"]
             new = self._load_of(question)
             history.update(new)
-            if not asked_before[number] and number < answered:
-                result.calls_recorded += 1
-            elif not asked_before[number]:
-                result.calls += 1
-                result.pictures_sent += history["pictures"]
-                result.prompt_tokens += history["tokens"]
-                result.cached_tokens += known_tokens if known_tokens >= CACHE_FROM_TOKENS else 0
-                result.completion_tokens += self._reply_tokens
-                result.bytes_chat += history["bytes"]
-                self._pixels_chat += history["pixels"]
-                # By Responses only what is new travels, and a picture as the file it is.
-                result.bytes_responses += new["bytes"] + 520 * new["pictures"]
-                self._pixels_responses += new["pixels"]
+            if asked_before[number]:
+                pass
+            elif number < answered:
+                self._result.calls_recorded += 1
+            else:
+                self._add_call(history, new, cached=before if before >= CACHE_FROM_TOKENS else 0)
 
+            # The reply is repeated with every later question.
             history["tokens"] += self._reply_tokens + MESSAGE_TOKENS
             history["bytes"] += self._reply_tokens * 4 + 60
 
         return len(questions) - answered
+
+    def _add_call(self, sent: Counter[str], new: Counter[str], cached: int) -> None:
+        """Count a question: all that is sent with it, and what of that is new."""
+        result = self._result
+        result.calls += 1
+        result.pictures_sent += sent["pictures"]
+        result.prompt_tokens += sent["tokens"]
+        result.cached_tokens += cached
+        result.completion_tokens += self._reply_tokens
+        result.bytes_chat += sent["bytes"]
+        self._pixels_chat += sent["pixels"]
+
+        # By Responses only what is new travels, and a picture as the file it is, once, in a form
+        # of about 520 bytes.
+        result.bytes_responses += new["bytes"] + 520 * new["pictures"]
+        self._pixels_responses += new["pixels"]
 
     def _load_of(self, question: Question) -> Counter[str]:
         """Return what a question adds to its conversation, the examples before it included."""
@@ -235,6 +252,7 @@ class _Sums:
 
             self._shown.add(path)
             self._result.pictures += 1
+            # Each picture of the plan is equally likely to end up in the sample, however many come.
             if len(self._sample) < SAMPLE:
                 self._sample.append(path)
             else:
@@ -249,6 +267,7 @@ class _Sums:
     def total(self) -> Forecast:
         """Return the sums."""
         per_pixel = self._bytes_per_pixel()
+        # In JSON a picture is in base64: four bytes for three.
         self._result.bytes_chat += round(self._pixels_chat * per_pixel * 4 / 3)
         self._result.bytes_responses += round(self._pixels_responses * per_pixel)
         return self._result
@@ -257,6 +276,7 @@ class _Sums:
         """Return how many bytes an encoded pixel takes, on average over the sample."""
         if not self._sample:
             return 0.0
+
         pictures = Pictures(self._recipe)
         with ThreadPoolExecutor() as pool:
             weights = pool.map(lambda path: len(pictures.get(path).data()), self._sample)
@@ -295,11 +315,6 @@ class _KnownQuestions:
             self._here.add(conversation)
 
         return found
-
-
-def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
-    header = read_header(path)
-    return fitted_size(header.width, header.height, recipe.max_side_px)
 
 
 def _area(size: tuple[int, int]) -> int:

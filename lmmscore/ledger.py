@@ -45,6 +45,7 @@ from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 
 _Value = TypeVar("_Value")
+_Done = TypeVar("_Done", Future[Reply], asyncio.Future[Reply])
 Row = tuple[Any, ...]
 """An exchange, column by column, or a part of one."""
 
@@ -204,6 +205,7 @@ class Ledger:
             return
 
         self._closed = True
+        # The writer first: it lets go of the claims of what it writes.
         if self._writer is not None:
             self._pending.put(None)
             self._writer.join()
@@ -269,9 +271,7 @@ class Ledger:
 
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
         """Append an exchange of which only the envelope was kept, as `record` does."""
-        done: Future[Reply] = Future()
-        self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
-        return done
+        return self._append(asker, envelope, reply, Future())
 
     def recorded(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
@@ -282,6 +282,10 @@ class Ledger:
         """
         envelope = Envelope.of(asker, conversation, repeat)
         done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        return self._append(asker, envelope, reply, done)
+
+    def _append(self, asker: Asker, envelope: Envelope, reply: Reply, done: _Done) -> _Done:
+        """Hand an exchange to the writer; `done` is settled once it is on disk."""
         self._pending.put(_PendingExchange(_row(asker, envelope, reply), reply, done))
         return done
 
@@ -452,7 +456,10 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def _batched(values: Sequence[_Value], each: int = 3) -> Iterator[Sequence[_Value]]:
-    """Yield as many values at a time as one statement takes, each of so many cells."""
+    """Yield as many values at a time as one statement takes, each of so many cells.
+
+    A claim has three; a key alone would have room for more, at no gain.
+    """
     size = MOST_CELLS // each
     for start in range(0, len(values), size):
         yield values[start : start + size]
@@ -557,12 +564,15 @@ class Claims:
             self._path, check_same_thread=False, timeout=BUSY_S, isolation_level=None
         )
         switch_to_wal(connection)
+        # Nothing is lost with the machine but claims, and with it their holders are gone too.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(_CLAIM_SCHEMA)
+
         # Not a question: a sign of life.
         now = time.time()
         sign = (self._owner, self._owner, now + self._lease_s, now)
         connection.execute(_TAKE.format(rows="(?, ?, ?)"), sign)
+
         owners = connection.execute("SELECT DISTINCT owner FROM claim").fetchall()
         dead = [row for row in owners if _has_died(row[0])]
         connection.executemany("DELETE FROM claim WHERE owner = ?", dead)
@@ -948,6 +958,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
 
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
+
     added = known = 0
     conflicts: list[Conflict] = []
     origin: dict[str, Path] = {}

@@ -338,27 +338,18 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
 
 
 def _wrong_results(run: Run) -> tuple[int, list[str]]:
-    """Derive every score, or every winner, again from the recorded replies, and compare."""
+    """Compare every score, or every winner, with what the recorded replies say.
+
+    Returns how many rows were published, and what is wrong with them.
+    """
     table = run.results_file
     published = [tuple(row.items()) for row in run.score_rows()]
-    derived: set[_Cells] = set()
-    problems = []
-    compared = run.comparisons() if run.is_of_pairs else []
-    pairs = {frozenset(row.shown): (row.method_a, row.method_b) for row in compared}
-    with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
-        for _, group in groupby(run.records(), key=attrgetter("key")):
-            records = list(group)
-            try:
-                derived.update(_derive(run, records, ledger, pairs))
-            except LedgerError:
-                raise
-            except LmmscoreError as error:
-                problems.append(f"item {records[0].item}: {error}")
+    derived, problems = _derive_all(run)
 
     for row in published:
         # A method without an edit has no session, so its rows need no reply.
-        outcome = dict(row)["outcome"]
-        if row not in derived and outcome not in (Outcome.MISSING, Outcome.UNJUDGED):
+        needs_reply = dict(row)["outcome"] not in (Outcome.MISSING, Outcome.UNJUDGED)
+        if needs_reply and row not in derived:
             says = ", ".join(cell for _, cell in row if cell)
             problems.append(f"{table}: {says}: the replies do not say so")
 
@@ -372,6 +363,26 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
         problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
 
     return len(published), problems
+
+
+def _derive_all(run: Run) -> tuple[set[_Cells], list[str]]:
+    """Return every row that the recorded replies give, and the items of which they give none."""
+    derived: set[_Cells] = set()
+    problems = []
+    compared = run.comparisons() if run.is_of_pairs else []
+    pairs = {frozenset(row.shown): (row.method_a, row.method_b) for row in compared}
+    with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
+        for _, group in groupby(run.records(), key=attrgetter("key")):
+            records = list(group)
+            try:
+                derived.update(_derive(run, records, ledger, pairs))
+            except LedgerError:
+                # Not one item's: nothing more can be looked up.
+                raise
+            except LmmscoreError as error:
+                problems.append(f"item {records[0].item}: {error}")
+
+    return derived, problems
 
 
 def _derive(

@@ -33,10 +33,10 @@ from lmmscore.errors import (
 from lmmscore.execution.executor import (
     Executor,
     Job,
-    LedSession,
     OpenQuestion,
     StopRequested,
     engine,
+    replay_unit,
 )
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
@@ -44,7 +44,7 @@ from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
-from lmmscore.scores import Result, is_gated, result_of, settled
+from lmmscore.scores import Result, result_of
 from lmmscore.session import Ending, Played
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ class BatchExecutor(Executor):
         """Collect answers and send the next wave; with `wait`, until nothing is left to send."""
         plan = list(units)
         try:
+            # Batches first that a crash left without a name here: their questions are out.
             await self._find_orphans()
             await self._collect()
             if self._options.cancel:
@@ -262,6 +263,7 @@ class BatchExecutor(Executor):
             envelope = envelopes[answer.key]
             self._counts["twice"] += is_over and answer.key in seen
             seen.add(answer.key)
+
             if not answer.failed:
                 self._take(answer, envelope, batch, is_over)
             elif is_over:
@@ -371,6 +373,8 @@ class BatchExecutor(Executor):
         """Write the files of the next wave, as many as it takes; none if nothing is to be asked."""
         number = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
+        has_budget = self._judge.left_usd is not None
+
         files: list[WaveFile] = []
         waiting = (put for _, _, questions in self._replayed(plan) for put in questions)
         for put in waiting:
@@ -385,7 +389,7 @@ class BatchExecutor(Executor):
             if not files or files[-1].is_full(len(line)):
                 files.append(WaveFile(self._files, number, len(files) + 1))
 
-            has_budget = self._judge.left_usd is not None
+            # Estimating opens pictures, so it is done only where there is something to keep within.
             usd = self._judge.batch_usd(put.conversation) if has_budget else 0.0
             files[-1].add(line, envelope, usd)
 
@@ -418,11 +422,7 @@ class BatchExecutor(Executor):
             lines=batch.lines,
             most_usd=round(batch.most_usd, 9),
         )
-        made = await self._mailbox.send(
-            file.path,
-            self._judge.batch_url,
-            self._metadata(batch),
-        )
+        made = await self._mailbox.send(file.path, self._judge.batch_url, self._metadata(batch))
         self._note_sent(batch, made)
 
     def _note_sent(self, batch: Batch, made: str) -> None:
@@ -451,9 +451,9 @@ class BatchExecutor(Executor):
         self, plan: list[Unit]
     ) -> Iterator[tuple[Unit, list[Played], list[OpenQuestion]]]:
         """Yield every unit with its sessions that are over, and the questions to ask next."""
-        self._failures = self._log.failures()
+        job, self._failures = self._job, self._log.failures()
         for unit in plan:
-            yield unit, *self._replay(unit)
+            yield unit, *replay_unit(unit, job.protocol, job.pictures, self._on_record)
 
     def _derive(self, plan: list[Unit]) -> list[Result]:
         """Return the results of the units whose sessions are all over."""
@@ -463,28 +463,6 @@ class BatchExecutor(Executor):
             for unit, played, questions in self._replayed(plan)
             if not questions
         ]
-
-    def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
-        """Lead a unit's sessions as far as answers are on record; return the questions to ask.
-
-        All sessions at once, unless the answers of one may make the others unnecessary.
-        """
-        protocol = self._job.protocol
-        finished: list[Played] = []
-        questions: list[OpenQuestion] = []
-        for session in protocol.sessions(unit):
-            led = LedSession(session, self._job.pictures)
-            question = led.recall(self._on_record)
-            if question is None:
-                finished.append(led.played())
-                if settled(protocol, finished[-1]):
-                    break
-            else:
-                questions.append(question)
-                if is_gated(protocol):
-                    break
-
-        return finished, questions
 
     def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
         """Return the recorded answer, or why there will be none; None if it is to be asked."""

@@ -29,7 +29,7 @@ from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.options import Registry
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Outcome
-from lmmscore.scores import Result, result_of, settled
+from lmmscore.scores import Result, is_gated, result_of, settled
 from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
 
 # --------------------------------------------------------------------------------------------------
@@ -155,6 +155,7 @@ class Executor:
         is in flight is recorded.
         """
         room = asyncio.Semaphore(at_once)
+        # Wide enough that one slow session does not hold up the others behind it.
         window = max(64, 8 * at_once)
         waiting: deque[asyncio.Task[Result | None]] = deque()
 
@@ -174,6 +175,7 @@ class Executor:
             if result is not None:
                 sink(result)
 
+        # Lazily: a plan may have millions of units, and one that stops early never makes the rest.
         coming = iter(units)
         try:
             while True:
@@ -489,15 +491,36 @@ def recall_unit(unit: Unit, job: Job) -> Result:
             )
         return heard
 
-    played: list[Played] = []
-    for session in job.protocol.sessions(unit):
-        led = LedSession(session, job.pictures)
-        led.recall(find)
-        played.append(led.played())
-        if settled(job.protocol, played[-1]):
-            break
-
+    played, _ = replay_unit(unit, job.protocol, job.pictures, find)
     return result_of(unit, job.protocol, played)
+
+
+def replay_unit(
+    unit: Unit,
+    protocol: Protocol,
+    pictures: Pictures,
+    find: Callable[[OpenQuestion], Heard | Ending | None],
+) -> tuple[list[Played], list[OpenQuestion]]:
+    """Lead a unit's sessions as far as answers are found, as `LedSession.recall` does.
+
+    Returns those that are over, and the questions that are open: of every other session at once,
+    unless the answers of one may make the rest unnecessary.
+    """
+    over: list[Played] = []
+    questions: list[OpenQuestion] = []
+    for session in protocol.sessions(unit):
+        led = LedSession(session, pictures)
+        question = led.recall(find)
+        if question is None:
+            over.append(led.played())
+            if settled(protocol, over[-1]):
+                break
+        else:
+            questions.append(question)
+            if is_gated(protocol):
+                break
+
+    return over, questions
 
 
 # --------------------------------------------------------------------------------------------------

@@ -51,12 +51,12 @@ from lmmscore.judges.judge import (
     open_judge,
     spending_of,
 )
-from lmmscore.judges.limits import Budget, Pace, RealClock, Reservation, Spending
+from lmmscore.judges.limits import Budget, Clock, Pace, Reservation, Spending
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.options import MACHINES, declared, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
-from lmmscore.scores import Result, result_of
+from lmmscore.scores import Result
 from lmmscore.session import Played
 
 T = TypeVar("T")
@@ -280,7 +280,7 @@ class Keeper:
             return
 
         if self._pace is None:
-            self._pace = Pace(RealClock(), rpm=limits.rpm, tpm=limits.tpm, most=None)
+            self._pace = Pace(Clock(), rpm=limits.rpm, tpm=limits.tpm, most=None)
             if self._stopping is not None:
                 self._pace.open()
 
@@ -291,6 +291,7 @@ class Keeper:
     def count_tokens(self, more: float) -> None:
         """Count what a question took beyond the tokens that it was admitted with."""
         if self._pace is not None:
+            # Without headers: a server's quota is known to the player that it answered.
             self._pace.answered({}, sent_s=0.0, estimated=-more, tokens=0)
 
     async def reserve(self, player: int, usd: float) -> int | JudgeError:
@@ -299,7 +300,7 @@ class Keeper:
             return self._stopping
 
         try:
-            reservation = await self._purse().reserve(lambda: usd)
+            reservation = await self._kept_budget().reserve(lambda: usd)
         except JudgeError as error:
             return error
 
@@ -310,9 +311,9 @@ class Keeper:
     def settle(self, ticket: int, usd: float, assumed: bool) -> None:
         """Release the reservation of a ticket, and book what the question cost."""
         _, reservation = self._set_aside.pop(ticket)
-        self._purse().settle(reservation, usd, assumed=assumed)
+        self._kept_budget().settle(reservation, usd, assumed=assumed)
 
-    def _purse(self) -> Budget:
+    def _kept_budget(self) -> Budget:
         # Created here, on the event loop that it waits on.
         if self._budget is None:
             self._budget = Budget(self._limits.budget_usd)
@@ -340,16 +341,17 @@ class Keeper:
             ledger.close()
 
 
-class SharedPurse:
+class SharedBudget(Budget):
     """The keeper's budget, as a player's judge sees it."""
 
     def __init__(self, keeper: Any, player: int, limits: Limits) -> None:
+        super().__init__(limits.budget_usd)
         self._keeper = keeper
         self._player = player
         self._tickets: dict[int, int] = {}
-        self.cap_usd = limits.budget_usd
-        self.spent_usd = 0.0
-        self.assumed_usd = 0.0
+        """The keeper's tickets by the identity of a reservation, since equal amounts are not the
+        same money. The judge holds each until it is settled, so that no other gets its identity.
+        """
 
     def keep(self, book: Spending) -> None:
         """The keeper has the book."""
@@ -451,6 +453,7 @@ class RemoteRecord:
                 raise self.stopping
             reply = await self.judge.ask(conversation)
         except BaseException:
+            # Cancelled or failed: another player may ask.
             await self._keeper.release.remote(keys[0])
             raise
 
@@ -559,8 +562,8 @@ class Player:
         if hasattr(judge, "share"):
             # The pace is the judge's alone; the budget covers the reader too.
             limits = self._limits if seat is self._seats[0] else Limits()
-            purse = SharedPurse(self._keeper, self._number, self._limits)
-            judge.share(purse, SharedGate(self._keeper, limits))
+            budget = SharedBudget(self._keeper, self._number, self._limits)
+            judge.share(budget, SharedGate(self._keeper, limits))
 
         askers = await self._keeper.askers.remote(seat.asker)
         record = RemoteRecord(judge, askers, self._keeper, self._number)
@@ -689,6 +692,7 @@ class RayExecutor(Executor):
             # Soft: when its node dies, a player begins again on another and its sessions with it.
             where = _on_node(node, soft=True)
             actor = self._ray.remote(
+                # A player waits for servers: it takes no processor from the models beside it.
                 num_cpus=0,
                 max_concurrency=10_000,
                 max_restarts=-1,
@@ -705,7 +709,7 @@ class RayExecutor(Executor):
     async def _play(self, unit: Unit) -> Result | None:
         """Have the least busy player play a unit; None where the run was stopped before."""
         if not unit.shown:
-            return result_of(unit, self._job.protocol, [])
+            return self._finish(unit, [])
 
         number = min(self._load, key=self._load.__getitem__)
         self._load[number] += 1

@@ -57,7 +57,6 @@ from lmmscore.judges.limits import (
     Meter,
     Pace,
     Patience,
-    Purse,
     Sending,
     ServerSign,
     Till,
@@ -71,7 +70,9 @@ FAILURES_IN_A_ROW = 3
 """After this many failed attempts with no answer in between, a server counts as down."""
 FIRST_REST_S = 30.0
 LONGEST_REST_S = 600.0
+"""How long a server that is down is left alone: twice as long after each trial that it fails."""
 _SAID_BY_SERVERS = "text finish refusal reasoning model fingerprint request_id".split()
+"""The fields of a reply in which a server may repeat a key."""
 _SIZES = frozenset("nano mini small medium large lite flash turbo pro max plus".split())
 """Words by which one model of a family is distinguished from another."""
 REFUSALS = 2
@@ -178,20 +179,7 @@ class Replicas:
         if pinned is not None and self._takes(pinned, session):
             return pinned
 
-        candidates = [each for each in self._replicas if self._takes(each, session)]
-        if not candidates:
-            # All of them are down: there is nothing to do but to keep trying.
-            candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
-
-        # A server that has not answered yet is no faster and no slower than the others.
-        known = all(each.answer_s for each in candidates)
-        # A server that was down is tried by a session that begins: it has nothing to leave behind.
-        # One that has moved once already goes where it is safe.
-        begins = pinned is None
-        chosen = min(
-            candidates,
-            key=lambda each: (each.down != begins, each.load if known else each.asking, each.begun),
-        )
+        chosen = self._choose(session, pinned)
         if chosen.down:
             chosen.trial = ref(session)
 
@@ -202,6 +190,23 @@ class Replicas:
             log(logging.INFO, "moved", server=pinned.url, to=chosen.url)
 
         return chosen
+
+    def _choose(self, session: Conversation, pinned: Replica | None) -> Replica:
+        """Return the server for a session that begins, or whose server takes it no longer."""
+        candidates = [each for each in self._replicas if self._takes(each, session)]
+        if not candidates:
+            # All of them are down: there is nothing to do but to keep trying.
+            return pinned or min(self._replicas, key=lambda each: each.rests_until_s)
+
+        # A server that has not answered yet is no faster and no slower than the others.
+        known = all(each.answer_s for each in candidates)
+        # A server that was down is tried by a session that begins: it has nothing to leave behind.
+        # One that has moved once already goes where it is safe.
+        begins = pinned is None
+        return min(
+            candidates,
+            key=lambda each: (each.down != begins, each.load if known else each.asking, each.begun),
+        )
 
     def succeeded(self, replica: Replica, asked_s: float) -> None:
         """Note an answer to a question asked at `asked_s`."""
@@ -325,9 +330,9 @@ class ApiClient:
         pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
 
-    def share(self, purse: Purse, gate: Gate) -> None:
+    def share(self, budget: Budget, gate: Gate) -> None:
         """Share a budget and a pace with other processes."""
-        self.till.share(purse)
+        self.till.share(budget)
         self._gate = gate
 
     async def ask(
@@ -417,6 +422,7 @@ class ApiClient:
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
         """Note a failed attempt. Raises where another server, or none, should be asked next."""
+        # A congested server is alive: its pace is lowered, but it does not count as down.
         if trouble.crowded:
             return
 
@@ -461,6 +467,7 @@ class ApiClient:
             asyncio.ensure_future(self._clock.sleep(seconds)),
             asyncio.ensure_future(self._stopped.wait()),
         ]
+
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -474,26 +481,22 @@ class ApiClient:
     async def _paced(self, replica: Replica, question: ApiQuestion, sending: Sending) -> Reply:
         """Send a question when its turn comes, and read the answer. Raises as `_read` does."""
         pace, conversation = replica.pace, sending.conversation
-        session = conversation.beginning
         # Estimating opens pictures, so it is done only where something depends on it.
         counts = pace.counts_tokens or (self._gate is not None and self._gate.counts_tokens)
         tokens = self._estimator.all_tokens(conversation) if counts else 0
+
         self._mention_room()
+        # The pace of all processes first: a place at this server is not held while waiting for it.
         if self._gate is not None:
             await self._gate.admit(tokens)
 
-        sent_s = await pace.admit(tokens, session=session)
+        sent_s = await pace.admit(tokens, session=conversation.beginning)
         self._count_in_flight()
         try:
             self._refuse_when_stopping()
-            session_id = self._id_of(session) if self._names_sessions else ""
-            # While this is set, whatever goes wrong may have been charged for.
-            sending.in_flight = True
-            posting = replica.connection.post(question.path, question.body, session_id)
-            answer = await self._transfer(replica, posting, question.body.size)
-            sending.in_flight = False
-
+            answer = await self._sent(replica, question, sending)
             reply = self._read(replica, question, answer, sent_s)
+
             counted = _tokens_of(reply.usage)
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
             if self._gate is not None and counted is not None:
@@ -507,6 +510,17 @@ class ApiClient:
 
         self._account(replica, reply, self._clock.now() - sent_s)
         return reply
+
+    async def _sent(self, replica: Replica, question: ApiQuestion, sending: Sending) -> Answer:
+        """Send a question and return what comes back. Raises as `_transfer` does."""
+        beginning = sending.conversation.beginning
+        session_id = self._id_of(beginning) if self._names_sessions else ""
+        posting = replica.connection.post(question.path, question.body, session_id)
+        # While this is set, whatever goes wrong may have been charged for.
+        sending.in_flight = True
+        answer = await self._transfer(replica, posting, question.body.size)
+        sending.in_flight = False
+        return answer
 
     def _count_in_flight(self) -> None:
         self.meter.in_flight = sum(replica.pace.in_flight for replica in self.replicas)
@@ -605,6 +619,7 @@ class ApiClient:
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
 
+        # Asked again, a filter would say the same: its refusal is the judge's reply.
         if complaint.filtered:
             return _served(filtered_reply(complaint.message, headers), replica)
 

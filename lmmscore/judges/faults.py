@@ -36,9 +36,14 @@ MOST_NESTED = 100
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_S = 365 * 86_400.0
+"""What asks for a longer wait is no wait but a date, in seconds since 1970."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SHOWN_CHARACTERS = 400
+"""How much of a server's message is shown."""
+
+# The codes and words of servers, as far as they were met. A message that fits none of them is shown
+# as it is.
 
 _NO_QUOTA = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"}
@@ -71,12 +76,14 @@ _NO_SUCH_PLACE = re.compile(
     re.IGNORECASE,
 )
 _NO_SUCH_MODEL = re.compile(
+    # Not "invalid model output", which is about a reply.
     r"\b(?:invalid|unknown|no such) model\b(?! (?:output|response|state|parameter|setting))"
     r"|not a (?:valid|supported) model|could not find (?:a |real )?model"
     r"|\bmodels?\b.{0,160}\b(?:not found|not exist|not available|decommissioned)"
     r"|\bmodels?\b.{0,160}\bnot supported by any provider"
     r"|\bno models? (?:is |are )?loaded|unexpected model name|unable to access model"
     r"|not (?:allowed|permitted|authorized) to (?:access|call|use) (?:this |the )?model"
+    # LiteLLM; Azure, of a deployment that cannot chat.
     r"|llm provider not provided|operation does not work with the specified model",
     re.IGNORECASE,
 )
@@ -85,9 +92,11 @@ _NO_IMAGES = re.compile(
     r"(?<!multiple )(?<!animated )\bimages?(?:[ _](?:inputs?|content|url|parts?|modality))*"
     r" (?:is |are )?not (?:supported|enabled)"
     r"|image_url is only supported by|unknown variant `image_url`"
-    r"|no endpoints found that support image"
+    r"|no endpoints found that support image"  # OpenRouter
     rf"|(?:not|n't) support (?:images?|vision|multi-?modal)(?![\w/ -]*{_ONE_PICTURE})"
+    # vLLM: "is not a multimodal model", "at most 0 image(s) may be provided".
     r"|is not a (?:multi-?modal|vision)|\bat most 0 image|only supports? text|supports? only text"
+    # llama.cpp; LM Studio.
     r"|\bmmproj\b|vision add-?on is not loaded|missing data required for image"
     r"|\bcontent\b.{0,40}(?:expected|must be|should be) a (?:valid )?string",
     re.IGNORECASE,
@@ -479,6 +488,7 @@ _OURS = {
 _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
 """Fields of a request that cannot be left out."""
 _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
+"""Parameters whose names are also words of a sentence: they count only in quotation marks."""
 
 
 def _refused_parameter(complaint: ServerComplaint, attempt: Attempt) -> str:

@@ -49,6 +49,7 @@ SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
 _FILE_KEPT_S = 7 * 24 * 3600
+"""When an uploaded picture is to be deleted: by then any session that shows it is over."""
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 """Headers of the package about this machine: servers need not know, and they cost time."""
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
@@ -140,6 +141,7 @@ class Transport:
         self._limits = aiohttp.ClientTimeout(
             total=options.timeout_s,
             sock_connect=min(CONNECT_TIMEOUT_S, options.timeout_s),
+            # A reply that is not streamed is silent until the model has finished.
             sock_read=options.stall_s if options.stream else None,
         )
         self._session: aiohttp.ClientSession | None = None

@@ -222,7 +222,7 @@ def open_judge(spec: str | Judge | Answerer, options: Mapping[str, Any] | None =
 
     kind = kind_of(spec)
     if kind.takes is not None:
-        _refuse_options(mask(spec), options, kind.takes)
+        _refuse_options(spec, options, kind.takes)
 
     opened = kind.open(spec, options)
     return opened if isinstance(opened, Bench) else Bench(adapted(opened))
@@ -244,7 +244,7 @@ def _refuse_options(judge: str, options: Mapping[str, Any], takes: Collection[st
             ignored.append(flags.get(name) or name)
 
     if ignored:
-        raise JudgeFileError(f"{judge} takes no {', '.join(ignored)}; leave it out")
+        raise JudgeFileError(f"{mask(judge)} takes no {', '.join(ignored)}; leave it out")
 
 
 def kind_of(spec: str) -> JudgeKind:
@@ -676,7 +676,11 @@ class Silent(JudgeBase):
     @property
     def caution(self) -> str:
         """The caution of the judge on record."""
-        kind = _KINDS.find(self._name)
+        try:
+            kind = _KINDS.find(self._name)
+        except LmmscoreError:
+            # Its package cannot be loaded, which is no obstacle to what it said before.
+            return ""
         return kind.caution if kind is not None else ""
 
     async def ask(self, conversation: Conversation) -> Reply:

@@ -37,7 +37,7 @@ from lmmscore.errors import (
     NotRecorded,
     nearest,
 )
-from lmmscore.images import Picture, fitted_size, read_header
+from lmmscore.images import Picture, Recipe, fitted_size, read_header
 from lmmscore.judges.faults import Trouble, span_s
 from lmmscore.options import option
 from lmmscore.records import Reply, Usage
@@ -183,6 +183,7 @@ MESSAGE_TOKENS = 6
 REPLY_TOKENS = 1024
 """The length of a reply to reserve for where nothing limits it and none was seen yet."""
 _KEPT = 4096
+"""How many conversations' counts are remembered: those under way, and many more."""
 
 
 def text_tokens(text: str, bytes_each: float = 4.0) -> int:
@@ -193,10 +194,10 @@ def text_tokens(text: str, bytes_each: float = 4.0) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / bytes_each)
 
 
-def shown_size(picture: Picture) -> tuple[int, int]:
-    """Return width and height of a picture as it is sent."""
-    header = read_header(picture.path)
-    return fitted_size(header.width, header.height, picture.recipe.max_side_px)
+def shown_size(path: Path, recipe: Recipe) -> tuple[int, int]:
+    """Return width and height of a picture as it is sent. Opens its header only."""
+    header = read_header(path)
+    return fitted_size(header.width, header.height, recipe.max_side_px)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,7 @@ class Estimator:
         return added, 0
 
     def _message(self, message: Message) -> int:
+        # 2.5 bytes a token, where English has four: an estimate must not fall short in any script.
         words = text_tokens(message.text, 2.5) + MESSAGE_TOKENS
         least = self._dearest if self._formula_short else 0
         return words + sum(max(least, self._shown(picture).tokens) for picture in message.images)
@@ -318,7 +320,7 @@ class Estimator:
         """Return what a picture comes to; its file is opened once."""
         known = self._pictures.get(picture.digest)
         if known is None:
-            width, height = shown_size(picture)
+            width, height = shown_size(picture.path, picture.recipe)
             counted = image_tokens(self._model, width, height, self._image_detail, self._formula)
             # Where there is no formula, reserve for twice our guess.
             tokens = counted.tokens * (2 if counted.guess else 1)
@@ -508,28 +510,11 @@ class Reservation:
     usd: float
 
 
-class Purse(Protocol):
-    """Where money is set aside: the budget of this process, or one that several share."""
-
-    cap_usd: float | None
-    spent_usd: float
-    assumed_usd: float
-
-    def keep(self, book: Spending) -> None:
-        """Continue from what a run has spent so far, and write down what it spends from now on."""
-
-    async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
-        """Set money aside for a question. Raises BudgetExhausted."""
-
-    def settle(self, reservation: Reservation, usd: float, *, assumed: bool = False) -> None:
-        """Give back what was set aside and book what it cost."""
-
-    def charge(self, usd: float, *, assumed: bool = False) -> None:
-        """Book what was spent without being set aside first."""
-
-
 class Budget:
-    """What has been spent, what is set aside for questions in flight, and the cap."""
+    """What has been spent, what is set aside for questions in flight, and the cap.
+
+    A subclass may have the money elsewhere: several processes can share one budget.
+    """
 
     def __init__(self, cap_usd: float | None, spent_usd: float = 0.0) -> None:
         self.cap_usd = cap_usd
@@ -568,6 +553,7 @@ class Budget:
             self._settled.clear()
             await self._settled.wait()
 
+        # Written before the question is sent: a process that is killed leaves the money set aside.
         if self._book is not None:
             self._book.write((usd, "set aside"))
 
@@ -582,6 +568,7 @@ class Budget:
         self._in_flight -= 1
         self.reserved_usd = self.reserved_usd - reservation.usd if self._in_flight else 0.0
         self._settled.set()
+
         if self._book is not None:
             # If this cannot be written, the money stays set aside in the file: too much, never too
             # little.
@@ -638,7 +625,7 @@ class Till:
     """Charges each attempt: what the server counted, or else what it may have cost."""
 
     def __init__(
-        self, prices: Prices | None, budget: Purse, estimator: Estimator, meter: Meter
+        self, prices: Prices | None, budget: Budget, estimator: Estimator, meter: Meter
     ) -> None:
         self._prices = prices
         self._budget = budget
@@ -652,9 +639,9 @@ class Till:
         self._budget.keep(book)
         self._show()
 
-    def share(self, purse: Purse) -> None:
-        """Take money from a purse that others take from too."""
-        self._budget = purse
+    def share(self, budget: Budget) -> None:
+        """Take money from a budget that others take from too."""
+        self._budget = budget
 
     @property
     def left_usd(self) -> float | None:
@@ -738,34 +725,23 @@ class Till:
 # --------------------------------------------------------------------------------------------------
 
 _LONGEST_RESET_S = 31 * 86_400.0
+"""No quota takes longer than a month to refill; what says so is no span of time."""
 _MOST_FILES = 65_536
+"""How far the limit is raised where the system names none: more than any run opens."""
 _MOST_OTHERS = 96
 _LEAST_FILES = 40
 """What a run has open besides connections: about 20 files where one question is asked at a time."""
 
 
-class Clock(Protocol):
-    """Seconds from some fixed moment, and a way to let them pass."""
+class Clock:
+    """Seconds, and a way to let them pass. Tests pass a clock that does not wait."""
 
     def now(self) -> float:
         """Return the seconds since a moment that stays the same."""
-
-    def wall(self) -> float:
-        """Return the seconds since 1970: servers name dates."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Return after that many seconds."""
-
-
-class RealClock:
-    """The clock on the wall."""
-
-    def now(self) -> float:
-        """Return the monotonic time."""
         return time.monotonic()
 
     def wall(self) -> float:
-        """Return the time of day."""
+        """Return the seconds since 1970: servers name dates."""
         return time.time()
 
     async def sleep(self, seconds: float) -> None:
@@ -889,6 +865,11 @@ class Pace:
         self._most = most
         self._open = False
         self._buckets: dict[str, Bucket] = {}
+        """The user's limits, and beside them those that the server announces, whose names are
+        `requests` and `tokens`."""
+
+        # Small, so that questions are spread over the minute: one that held a minute's worth would
+        # let it all through at once.
         if rpm:
             self._buckets["set requests"] = Bucket(rpm / 60, 1.0, clock.now())
 

@@ -38,7 +38,7 @@ from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge
 from lmmscore.judges.faults import Answer, Malformed, sound_text, tolerant_json, with_texts
 from lmmscore.judges.http import ApiMailbox, Body, Mailbox, coalesced
 from lmmscore.judges.judge import Bench, JudgeBase, register
-from lmmscore.judges.limits import Clock, Gate, Meter, Purse, RealClock, Spending, cost_usd
+from lmmscore.judges.limits import Budget, Clock, Gate, Meter, Spending, cost_usd
 from lmmscore.records import Reply, Usage
 
 # --------------------------------------------------------------------------------------------------
@@ -113,6 +113,7 @@ class EncodedPictures:
 
     def _settle(self, digest: str, done: asyncio.Future[bytes]) -> None:
         del self._coming[digest]
+        # No failure is kept: a picture that could not be read may be mended by the next session.
         if done.cancelled() or done.exception() is not None:
             return
 
@@ -146,6 +147,7 @@ class RenderedMessages:
             new.append(message)
 
         for message in reversed(new):
+            # All are begun before the first is waited for: they are prepared side by side.
             for picture in message.images:
                 self._pictures.begin(picture)
 
@@ -505,7 +507,8 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
 BATCH_PRICE = 0.5
 """What a question costs in a batch, as a part of the usual price."""
 KEPT = 8192
-"""How many conversations are remembered."""
+"""How many conversations' names at a server are remembered: one for each turn under way, and more.
+"""
 LOSSES = 3
 """How often a server may lose one before it is not asked to keep any."""
 _PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
@@ -540,7 +543,7 @@ def make(
     return OpenAIJudge(
         address,
         options or JudgeOptions(),
-        clock=clock or RealClock(),
+        clock=clock or Clock(),
         rng=rng or random.Random(),
     )
 
@@ -659,9 +662,9 @@ class OpenAIJudge(JudgeBase):
         """Book the price of a batch's answer. Raises NotRecorded."""
         self._client.till.charge(usd, assumed=assumed)
 
-    def share(self, purse: Purse, gate: Gate) -> None:
+    def share(self, budget: Budget, gate: Gate) -> None:
         """Share a budget and a pace with other processes."""
-        self._client.share(purse, gate)
+        self._client.share(budget, gate)
 
     def keep(self, spending: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""

@@ -62,24 +62,14 @@ def open_pixels(_spec: str, _options: Mapping[str, Any]) -> Pixels:
 class Pixels(JudgeBase):
     """Compares pixels; reads nothing. The same conversation always gets the same answer."""
 
+    name = "pixels"
+    parameters: Mapping[str, Any] = {"version": 1}
+    """The version of what is measured and how it is graded."""
+    caution = CAUTION
+
     def __init__(self) -> None:
         # Frames are large; a few suffice, since a source is compared with one edit after another.
         self._frames = _Memory(keep=4)
-
-    @property
-    def name(self) -> str:
-        """Always the same."""
-        return "pixels"
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The version of what is measured and how it is graded."""
-        return {"version": 1}
-
-    @property
-    def caution(self) -> str:
-        """That it cannot read."""
-        return CAUTION
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message, measuring in another thread whatever was not measured before."""

@@ -44,6 +44,7 @@ from lmmscore.tables import defuse, restore
 
 ATTEMPTS = 2
 TIMEOUT_S = 60.0
+"""How often and how long a server is asked: someone waits at the terminal for the findings."""
 GRACE_S = 5.0
 """What a question may take beyond its attempts: a server may ask for a long wait before the next.
 """
@@ -528,7 +529,8 @@ class Drift:
         moved, over = f"{self.mean:+.2f}", f"mean over {counted(self.edits, 'edit')}"
         if self.half_width is not None:
             moved = f"{moved} ± {self.half_width:.2f}"
-            over = f"{over}, 95% interval over {self.items} items"
+            # Each item counts alike, however many of its edits are scored in both rounds.
+            over = f"mean and 95% interval over {self.items} items, {counted(self.edits, 'edit')}"
 
         whom = "the overall" if self.factor == OVERALL else self.factor
         return f"{latest} against {earlier}: {moved} on {whom} ({over})"

@@ -385,8 +385,19 @@ def write_rounds(path: Path, *given: tuple[int, str, str, str]) -> Path:
         out.writerow([*columns.split(), "outcome", "reason"])
         for number, item, factor, score in given:
             about = [number, "2026-11-01T00:00:00+00:00", "m-1", f"q-{factor}"]
-            out.writerow([*about, item, "t", "A", 1, 1, factor, score, "scored", ""])
+            name, _, method = item.partition("/")
+            out.writerow([*about, name, "t", method or "A", 1, 1, factor, score, "scored", ""])
     return path
+
+
+def test_the_mean_says_what_it_is_over(tmp_path: Path) -> None:
+    """An item with three edits counts as one with a single edit does, and the line says so."""
+    moved = {"i1/A": 2, "i1/B": 2, "i1/C": 2, "i2/A": 0}
+    first = [(1, edit, "overall", "5") for edit in moved]
+    second = [(2, edit, "overall", str(5 + gap)) for edit, gap in moved.items()]
+    found = drift(write_rounds(tmp_path / "anchors.csv", *first, *second))
+    assert (found.mean, found.items, found.edits) == (1.0, 2, 4)
+    assert "on the overall (mean and 95% interval over 2 items, 4 edits)" in str(found)
 
 
 def test_the_latest_round_is_the_latest_whatever_it_was_scored_for(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
 from lmmscore.judges.config import JudgeOptions, find_judge, judges_file
-from lmmscore.judges.judge import adapted
+from lmmscore.judges.judge import JudgeKind, Silent, adapted, register
 from lmmscore.judges.pixels import Pixels
 from lmmscore.ledger import Ledger
-from lmmscore.options import declared
+from lmmscore.options import Registry, declared
 from lmmscore.records import Reply
 from tests.command_line import lmm, started
 from tests.conftest import ScriptedJudge, fair_answer
@@ -380,3 +380,18 @@ def test_an_older_ledger_is_gone_on_with_at_another_server(older: tuple[Path, Pa
     assert not server.served
     assert (recorded / "scores.csv").read_bytes() == scores
     assert run.manifest.judge == "openai/tiny"
+
+
+def test_a_replayed_judge_keeps_the_caution_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables made of recorded answers say what those made at the time said; a broken package is no obstacle."""
+    kinds: Registry[JudgeKind] = Registry("judge", "lmmscore.judges")
+    monkeypatch.setattr("lmmscore.judges.judge._KINDS", kinds)
+    register("oracle", form="oracle", caution="An oracle guesses.")(lambda *_: Pixels())
+    assert Silent("oracle", {}).caution == "An oracle guesses."
+    assert Silent("openai/tiny", {}).caution == ""
+
+    def broken(_name: str) -> None:
+        raise LmmscoreError("cannot be loaded")
+
+    monkeypatch.setattr(kinds, "find", broken)
+    assert Silent("oracle", {}).caution == ""

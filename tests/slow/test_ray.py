@@ -506,3 +506,16 @@ def test_two_runs_with_one_ledger_ask_a_question_once(tmp_path: Path) -> None:
         two.close()
 
     asyncio.run(ask())
+
+
+def test_an_item_without_edits_is_told_to_listeners_too(
+    cluster: Any, make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """Nobody plays it, and still it is one of the units that progress counts."""
+    root = make_benchmark(items=2, absent=tuple((0, name) for name in ("alpha", "beta", "gamma")))
+    told: list[str] = []
+    listeners = Listeners(on_result=lambda result: told.append(result.unit.item.id))
+    with serving(Server(reply=playing)) as server:
+        judge = f"openai/tiny@{server.url}"
+        lmmscore.run(root, judge=judge, out=tmp_path / "r", engine="ray", hooks=Hooks(listeners))
+    assert sorted(told) == ["i0", "i1"]
