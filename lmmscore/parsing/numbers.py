@@ -46,174 +46,6 @@ _IN_WORDS = {
     word: number
     for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
 }
-_CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
-_WORD = re.compile(
-    rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b
-      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
-    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
-  | (?P<chinese>[零一二三四五六七八九十])分
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
-
-_CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
-_SCALE = re.compile(
-    r"""
-    [ ]*[(\[,]?[ ]*
-    (?:(?:on|in)[ ](?:a|the)[ ](?:scale[ ](?:of|from)[ ])?|scale:?[ ]|from[ ]|out[ ]of[ ]|von[ ])?
-    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale
-      |Skala))?[ ]*[)\]]?
-    (?![ ]?[0-9A-Za-z])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
-_ENDS = re.compile(
-    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
-)
-_DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
-# What makes the number one of several, a bound, or something not yet settled.
-_RUNS_ON = re.compile(
-    r"""
-      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
-        (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
-    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
-    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
-    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
-        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
-    |until\b|through\b|vs\b|&
-        |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
-    | [ ]*[,;(–—-]*[ ]*
-      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
-        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
-          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
-          |profit|benefit|need|look|have|also|pass|fool))
-        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
-        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
-          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
-        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
-        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
-          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
-        |in[ ](?:theory|principle|part|places)\b
-        |without[ ](?:the|its|this|that)\b
-        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
-        |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
-        |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
-          |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
-          |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
-          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
-          |is[ ]better))?[ ]*(?=[)\]]|$)
-        |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
-        |out[ ]of[ ](?!10\b)[0-9]
-        |(?:on|in)[ ](?:an?|the)[ ]
-          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
-        |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
-        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
-        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
-        |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
-        |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
-        |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
-        |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
-        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
-        |máximo\b)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_EXPLAINS = re.compile(
-    r"""
-      [ ]*[,;:.!|(\[。，；（·•]
-    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
-    | [ ]{2,}(?=[^\W\d])
-    | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
-    | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
-    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
-    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
-    """,
-    re.VERBOSE,
-)
-# Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
-_BEGINS_AN_EXPLANATION = frozenset(
-    """a adheres aligns also although an appears aside based because being but by captures
-    car clear clearly considering contains da denn despite due edit even excellent fails
-    fair fairly feels fits follows for gives given good great has however i in indicating
-    introduces it its just keeps lacks leaves looks loses maintains makes meets minor misses
-    moderate mostly needs nice no not nothing on only overall owing perfect poor porque
-    preserves quite reflecting remains replaces respects retains seems shows since slight
-    slightly so some solid somewhat stays still strong strongly suffers suggests thanks that
-    the there these they this though thus too totally very weak weil well where which while
-    with within without yet""".split()
-)
-_UNIT_RUNS_ON = re.compile(
-    r"""
-    [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
-      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
-      |for[ ]each
-      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
-      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
-      |または|或|もしくは|또는)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-# Words after which a number still stands for itself; before any other word it counts something.
-_NOT_COUNTED = frozenset(
-    """for in on at after before if otherwise but and or to because since as out of from now
-    then when while with without instead finally initially overall is was are were would
-    could should due rather given though although so thus hence by per vs than again too
-    maybe perhaps later here there marks stars point points pts only not considering despite
-    at best instead where which that this the a an it i my would final revised corrected be
-    being has had seems might may depending according looks means""".split()
-)
-_COUNTED = re.compile(
-    r"""
-      [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
-    | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
-    | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
-    | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
-      (?P<word>[^\W\d_][\w'’-]*)
-    """,
-    re.VERBOSE,
-)
-_POINTS_COUNTED = re.compile(
-    r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
-    r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
-    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
-    r"|[点點分时時][钟鐘]",
-    re.IGNORECASE,
-)
-_NAMED_OTHERWISE = re.compile(
-    r"""
-    (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
-        |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
-      |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
-        |level|step|factor|criterion|version|figure
-        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
-        |(?:image|edit|task)(?![ ]*:)
-        |f/|ISO|no\.|number|nr\.|\#)
-      |满分|満点
-      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
-    )[ ]*[:=(#]*[ ]*\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_HEDGED_BEFORE = re.compile(
-    r"""
-    (?:\b(?:around|about|approximately|roughly|nearly|almost|at[ ](?:most|least|best)|up[ ]to|below
-        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
-        |from
-        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
-        |would[ ]be|\(of|out[ ]of
-        |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
-      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
-    )[ ]*(?:an?[ ])?\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +112,19 @@ def values_in(text: str) -> set[Fraction]:
     return {number.value for number in found} | {each.top for each in found if each.top is not None}
 
 
+_OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
+_CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
+_WORD = re.compile(
+    rf"""
+    (?P<word>{"|".join(_IN_WORDS)})\b
+      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
+    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
+  | (?P<chinese>[零一二三四五六七八九十])分
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def number_at(text: str, place: int, end: int) -> Number | None:
     """Return the number that stands right here, in brackets or quotation marks or not."""
     opening = _OPENING.match(text, place, end)
@@ -305,9 +150,159 @@ def number_at(text: str, place: int, end: int) -> Number | None:
     )
 
 
+_HEDGED_BEFORE = re.compile(
+    r"""
+    (?:\b(?:around|about|approximately|roughly|nearly|almost|at[ ](?:most|least|best)|up[ ]to|below
+        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
+        |from
+        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
+        |would[ ]be|\(of|out[ ]of
+        |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
+      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
+    )[ ]*(?:an?[ ])?\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def is_hedged(text: str, start: int, place: int) -> bool:
     """Tell whether the words right before a number make it a bound, a rank or a guess."""
     return _HEDGED_BEFORE.search(text, max(start, place - 40), place) is not None
+
+
+# --- What may stand behind a score ---
+
+_UNIT_RUNS_ON = re.compile(
+    r"""
+    [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
+      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
+      |for[ ]each
+      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
+      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
+      |または|或|もしくは|또는)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
+_ENDS = re.compile(
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+)
+# What makes the number one of several, a bound, or something not yet settled.
+_RUNS_ON = re.compile(
+    r"""
+      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
+        (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
+    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
+    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
+        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    |until\b|through\b|vs\b|&
+        |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
+    | [ ]*[,;(–—-]*[ ]*
+      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
+        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
+          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
+          |profit|benefit|need|look|have|also|pass|fool))
+        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
+          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
+        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
+        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
+          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
+        |in[ ](?:theory|principle|part|places)\b
+        |without[ ](?:the|its|this|that)\b
+        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
+        |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
+        |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
+          |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
+          |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
+          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
+          |is[ ]better))?[ ]*(?=[)\]]|$)
+        |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
+        |out[ ]of[ ](?!10\b)[0-9]
+        |(?:on|in)[ ](?:an?|the)[ ]
+          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
+        |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
+        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
+        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
+        |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
+        |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
+        |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
+        |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
+        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
+        |máximo\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DEDUCTED = re.compile(
+    r"\b(?:[0-9]|one|two|three|a)[ ]points?[ ](?:(?:is|are|was|were)[ ])?"
+    r"(?:deducted|off\b|lost|taken|docked|subtracted|removed)|\bminus[ ][0-9]",
+    re.IGNORECASE,
+)
+
+
+def entry_fault(
+    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
+) -> str:
+    """Return why a number is not this entry's score, or nothing when it is.
+
+    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
+    """
+    if number.sign_of_difference(text):
+        return "it is given as a difference"
+    if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
+        return "the number counts points"
+
+    place = _behind_brackets_and_scale(text, number.end, end)
+    if _DOUBTED.match(text, place, end):
+        return "its number is put in doubt"
+    if _nothing_follows(text, number, place):
+        return "a sign for a missing score follows the number"
+    if _ENDS.match(text, place, end):
+        return ""
+    if _RUNS_ON.match(text, place, end):
+        return "its number is hedged, or one of several"
+    if _starts_a_range(text, number, place, end):
+        return "it is given a range"
+    if number.value == scale.high and _DEDUCTED.search(text, place, end):
+        return "points are taken off it"
+    if not _begins_an_explanation(text, place, end):
+        words = " ".join(text[place : min(end, place + 30)].split())
+        return f"the number is followed by “{words}”"
+    if _unsettled_bracket(text, place, end):
+        return "what stands in brackets behind it unsettles it"
+
+    competing = next(competitors(text, place, end, scale, number.value, others), None)
+    if competing is not None:
+        shown = text[competing.start : competing.end].strip()
+        return f"it is given two numbers, {show(number.value)} and {shown}"
+    return ""
+
+
+_CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
+_SCALE = re.compile(
+    r"""
+    [ ]*[(\[,]?[ ]*
+    (?:(?:on|in)[ ](?:a|the)[ ](?:scale[ ](?:of|from)[ ])?|scale:?[ ]|from[ ]|out[ ]of[ ]|von[ ])?
+    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale
+      |Skala))?[ ]*[)\]]?
+    (?![ ]?[0-9A-Za-z])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
+
+
+def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
+    """Return where a number is over and done with: `"6") on a scale from 1 to 10`."""
+    closing = _CLOSING.match(text, place, end)
+    place = closing.end() if closing else place
+    scale = _SCALE.match(text, place, end)
+    if scale is not None and _STATED_SCALE.search(scale[0]):
+        return scale.end()
+    return place
 
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
@@ -329,58 +324,58 @@ def _nothing_follows(text: str, number: Number, place: int) -> bool:
     return " - " not in line
 
 
-def entry_fault(
-    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
-) -> str:
-    """Return why a number is not this entry's score, or nothing when it is.
-
-    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
-    """
-    if number.sign_of_difference(text):
-        return "it is given as a difference"
-
-    place = number.end
-    if number.unit and _UNIT_RUNS_ON.match(text, place, end):
-        return "the number counts points"
-
-    closing = _CLOSING.match(text, place, end)
-    place = closing.end() if closing else place
-    scale_words = _SCALE.match(text, place, end)
-    if scale_words is not None and _STATED_SCALE.search(scale_words[0]):
-        place = scale_words.end()
-
-    if _DOUBTED.match(text, place, end):
-        return "its number is put in doubt"
-    if _nothing_follows(text, number, place):
-        return "a sign for a missing score follows the number"
-    if _ENDS.match(text, place, end):
-        return ""
-    if _RUNS_ON.match(text, place, end):
-        return "its number is hedged, or one of several"
-    if _starts_a_range(text, number, place, end):
-        return "it is given a range"
-
-    explains = _EXPLAINS.match(text, place, end)
-    if explains is not None and explains["word"]:
-        explains = explains if explains["word"] in _BEGINS_AN_EXPLANATION else None
-
-    if number.value == scale.high and _DEDUCTED.search(text, place, end):
-        return "points are taken off it"
-    if explains is not None and _unsettled_bracket(text, place, end):
-        return "what stands in brackets behind it unsettles it"
-
-    if explains is None:
-        words = " ".join(text[place : min(end, place + 30)].split())
-        return f"the number is followed by “{words}”"
-
-    competing = next(competitors(text, place, end, scale, number.value, others), None)
-    if competing is not None:
-        shown = text[competing.start : competing.end].strip()
-        return f"it is given two numbers, {show(number.value)} and {shown}"
-
-    return ""
+_RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
 
+def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
+    """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
+    after = _RANGE_AFTER.match(text, place, end)
+    if after is None:
+        return False
+
+    other = Number(number.value, None, after.end(), after.end(), after.end())
+    scale = re.match(
+        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
+    )
+    return scale is not None or not counts(text, other, end)
+
+
+_EXPLAINS = re.compile(
+    r"""
+      [ ]*[,;:.!|(\[。，；（·•]
+    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
+    | [ ]{2,}(?=[^\W\d])
+    | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
+    | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
+    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
+    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
+    """,
+    re.VERBOSE,
+)
+# Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
+_EXPLAINING = frozenset(
+    """a adheres aligns also although an appears aside based because being but by captures
+    car clear clearly considering contains da denn despite due edit even excellent fails
+    fair fairly feels fits follows for gives given good great has however i in indicating
+    introduces it its just keeps lacks leaves looks loses maintains makes meets minor misses
+    moderate mostly needs nice no not nothing on only overall owing perfect poor porque
+    preserves quite reflecting remains replaces respects retains seems shows since slight
+    slightly so some solid somewhat stays still strong strongly suffers suggests thanks that
+    the there these they this though thus too totally very weak weil well where which while
+    with within without yet""".split()
+)
+
+
+def _begins_an_explanation(text: str, place: int, end: int) -> bool:
+    """Tell whether what follows a number may explain it: ", as the …", "because …", "(a …)"."""
+    match = _EXPLAINS.match(text, place, end)
+    return match is not None and (not match["word"] or match["word"] in _EXPLAINING)
+
+
+# What a number of the scale means: "4 (Neutral)".
+LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
+)
 _IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
 
 
@@ -392,16 +387,26 @@ def _unsettled_bracket(text: str, place: int, end: int) -> bool:
     return unsettles(bracket["words"])
 
 
-# What a number of the scale means: "4 (Neutral)".
-LIKERT = re.compile(
-    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
-)
+# --- Other numbers beside a score ---
 
-
-_DEDUCTED = re.compile(
-    r"\b(?:[0-9]|one|two|three|a)[ ]points?[ ](?:(?:is|are|was|were)[ ])?"
-    r"(?:deducted|off\b|lost|taken|docked|subtracted|removed)|\bminus[ ][0-9]",
-    re.IGNORECASE,
+# "sqrt(4*9) = 6"
+_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_NAMED_OTHERWISE = re.compile(
+    r"""
+    (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
+        |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
+      |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
+        |level|step|factor|criterion|version|figure
+        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
+        |(?:image|edit|task)(?![ ]*:)
+        |f/|ISO|no\.|number|nr\.|\#)
+      |满分|満点
+      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
+        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
+    )[ ]*[:=(#]*[ ]*\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -433,8 +438,7 @@ def competitors(
         yield number
 
 
-# "sqrt(4*9) = 6"
-_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_NUMBERS = re.compile(r"[.)][ ]+")
 
 
 def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
@@ -443,6 +447,34 @@ def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
         return False
     before = rf"(?<![0-9.]){number.value - 1}[.)][ ]"
     return re.search(before, text[max(0, start - 120) : start]) is not None
+
+
+_COUNTED = re.compile(
+    r"""
+      [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
+    | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
+    | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
+    | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
+      (?P<word>[^\W\d_][\w'’-]*)
+    """,
+    re.VERBOSE,
+)
+# Words after which a number still stands for itself; before any other word it counts something.
+_NOT_COUNTED = frozenset(
+    """for in on at after before if otherwise but and or to because since as out of from now
+    then when while with without instead finally initially overall is was are were would
+    could should due rather given though although so thus hence by per vs than again too
+    maybe perhaps later here there marks stars point points pts only not considering despite
+    at best instead where which that this the a an it i my would final revised corrected be
+    being has had seems might may depending according looks means""".split()
+)
+_POINTS_COUNTED = re.compile(
+    r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
+    r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
+    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
+    r"|[点點分时時][钟鐘]",
+    re.IGNORECASE,
+)
 
 
 def counts(text: str, number: Number, end: int) -> bool:
@@ -460,9 +492,7 @@ def counts(text: str, number: Number, end: int) -> bool:
     return word is None or word.lower() not in _NOT_COUNTED
 
 
-_NUMBERS = re.compile(r"[.)][ ]+")
 _RANGE_BEFORE = re.compile(r"[0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?\Z")
-_RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 _SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
 
@@ -476,18 +506,7 @@ def _in_a_scale(text: str, number: Number, start: int, end: int) -> bool:
     return _SCALE_WORD.search(around) is not None
 
 
-def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
-    """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
-    after = _RANGE_AFTER.match(text, place, end)
-    if after is None:
-        return False
-
-    other = Number(number.value, None, after.end(), after.end(), after.end())
-    scale = re.match(
-        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
-    )
-    return scale is not None or not counts(text, other, end)
-
+# --- Scales stated in words ---
 
 _STATED_TOP = re.compile(
     r"""
@@ -505,19 +524,6 @@ _STATED_TOP = re.compile(
         \bout[ ]of[ ](?:a[ ]maximum[ ]of[ ])?(?P<of>[0-9]{1,3})(?![0-9])
     | ^[^0-9\n]{0,40}[^0-9\n /]?[ ]?/[ ]?(?P<slash>[0-9]{1,3})$
     | ^[ ]*[01][ ]?(?:-|–|—|to|\.\.)[ ]?(?P<alone>[0-9]{1,3})[ ]*$
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_UPSIDE_DOWN = re.compile(
-    r"""
-      (?<![0-9.])(?:[01]|\bone)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
-        (?:best|highest|excellent|perfect|flawless|outstanding)\b
-    | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
-    | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
-        (?:worst|poorest|lowest|terrible|unusable)\b
-    | \b(?:lower|smaller|fewer|less)\b[^.\n]{0,20}\b(?:numbers?|scores?|values?|points?)\b
-        [^.\n]{0,20}\b(?:better|best|wins?|good)\b
-    | \b(?:10|ten)[ ](?:\w+[ ]){0,3}(?:worst|bad|poor|useless)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -558,9 +564,27 @@ def speaks_of_scale_without(text: str, tops: Set[Fraction]) -> bool:
     return bool(found) or _TOPS_IN_WORDS.search(text) is not None
 
 
+_UPSIDE_DOWN = re.compile(
+    r"""
+      (?<![0-9.])(?:[01]|\bone)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:best|highest|excellent|perfect|flawless|outstanding)\b
+    | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
+    | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:worst|poorest|lowest|terrible|unusable)\b
+    | \b(?:lower|smaller|fewer|less)\b[^.\n]{0,20}\b(?:numbers?|scores?|values?|points?)\b
+        [^.\n]{0,20}\b(?:better|best|wins?|good)\b
+    | \b(?:10|ten)[ ](?:\w+[ ]){0,3}(?:worst|bad|poor|useless)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def is_upside_down(text: str) -> bool:
     """Tell whether words say that low numbers are good ones."""
     return _UPSIDE_DOWN.search(text) is not None
+
+
+# --- A value that stands alone ---
 
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:
@@ -670,21 +694,23 @@ def pairs(
     if not names or len(names) > _MOST:
         return []
 
-    scales = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
-    inside = sorted([*taken, *scales, *((name.start, name.end) for name in names)])
+    inside = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
+    inside += [(name.start, name.end) for name in names]
+    inside += taken
     every = list(numbers_in(text, start, end))
-    numbers = _outside(every, inside)
+    numbers = _outside(every, sorted(inside))
     line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)])
     named = {number.start for number in every} - {number.start for number in numbers}
     forward, backward = _claims(line, taken)
     made = _made(line, _resolved(line, forward, backward), scale_of, named)
     listed = _listed_pairs(line, scale_of)
-    if not listed:
-        return made
+    if listed:
+        in_lists = {pair.name.start for pair in listed}
+        made = [pair for pair in made if pair.name.start not in in_lists]
+        made += listed
+        made.sort(key=lambda pair: pair.name.start)
 
-    in_lists = {pair.name.start for pair in listed}
-    kept = [pair for pair in made if pair.name.start not in in_lists]
-    return sorted([*kept, *listed], key=lambda pair: pair.name.start)
+    return made
 
 
 def _outside(numbers: Sequence[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
@@ -1182,8 +1208,8 @@ def _fault(
 
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)
-    limit = min([limit, *(place for place in starts if place >= name.end)])
-    return entry_fault(line.text, behind, limit, scale, others)
+    following = min((place for place in starts if place >= name.end), default=limit)
+    return entry_fault(line.text, behind, min(limit, following), scale, others)
 
 
 def _states_another_scale(
