@@ -969,7 +969,7 @@ _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
 _GIVES = frozenset(
     """a an and assign assigned award awarded earns gave get gets give given gives got of plus rate
     rated rating receives score scored scores""".split()
-)
+) | {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -1002,7 +1002,8 @@ class _NumberBefore:
             or self._numbers_the_name()
             or self._is_explained()
             or self._has_its_number_behind()
-            or (not self.sign and self._merely_precedes())
+            or self._is_in_another_column()
+            or self._counts_the_name()
         )
 
     def _opens_a_bracket(self) -> bool:
@@ -1040,14 +1041,15 @@ class _NumberBefore:
             return False
         return self.names_first or not (self._is_bracketed() or self._opens_a_bracket())
 
-    def _merely_precedes(self) -> bool:
-        """A column of its own, of images or of anything; or a count: "there are 2 artifacts"."""
-        if self.text.startswith("  ", self.number.end):
-            return True
-        if not isinstance(self.name, FactorName) or not self.name.in_words:
+    def _is_in_another_column(self) -> bool:
+        """A column of its own, of images or of anything: `2   S_acc`."""
+        return not self.sign and self.text.startswith("  ", self.number.end)
+
+    def _counts_the_name(self) -> bool:
+        """A number before a name in words: "there are 2 artifacts", but not "I give 2 quality"."""
+        if self.sign or not isinstance(self.name, FactorName):
             return False
-        word = self._word_before()
-        return bool(word) and word not in _GIVES
+        return self.name.in_words and self._word_before() not in _GIVES
 
     def _word_before(self) -> str:
         start = self.number.start
@@ -1085,11 +1087,12 @@ _NEAR = re.compile(r"\W{0,12}")
 def _ends_with_a_number(line: _Stretch[Name], forward: _Claims) -> bool:
     """Tell whether a number right behind the last name is nobody's: then any may be shifted."""
     last = line.names[-1].end
-    for number in line.numbers:
-        if number.start >= last and number.start not in forward:
-            near = _NEAR.fullmatch(line.text, last, number.start) is not None
-            return near and not counts(line.text, number, line.end)
-    return False
+    free = (each for each in line.numbers if each.start >= last and each.start not in forward)
+    number = next(free, None)
+    if number is None or not _NEAR.fullmatch(line.text, last, number.start):
+        return False
+
+    return not counts(line.text, number, line.end)
 
 
 def _without_shifts(line: _Stretch[Name], forward: _Claims) -> _Claims:
