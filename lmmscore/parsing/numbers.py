@@ -389,8 +389,6 @@ def _unsettled_bracket(text: str, place: int, end: int) -> bool:
 
 # --- Other numbers beside a score ---
 
-# "sqrt(4*9) = 6"
-_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
 _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
@@ -417,25 +415,27 @@ def competitors(
     for number in numbers_in(text, start, end):
         if number.start in others or number.value == value or scale.fault(number.value):
             continue
-
-        if number.top is not None and number.top != scale.high:
+        if number.top not in (None, scale.high) or number.sign_of_difference(text):
             continue
-
-        if number.sign_of_difference(text) or counts(text, number, end):
-            continue
-
-        if _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start):
-            continue
-        if text[number.end : number.end + 2].strip()[:1] in {"*", "×", "·"}:
+        if counts(text, number, end) or _is_in_a_formula(text, number, start):
             continue
 
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
-
         if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
 
         yield number
+
+
+_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+
+
+def _is_in_a_formula(text: str, number: Number, start: int) -> bool:
+    """Tell whether a number is part of a sum: "sqrt(4*9) = 6"."""
+    if text[number.end : number.end + 2].lstrip().startswith(("*", "×", "·")):
+        return True
+    return _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start) is not None
 
 
 _NUMBERS = re.compile(r"[.)][ ]+")
@@ -765,6 +765,31 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
 
 # --- A number behind a name ---
 
+# A name that stands in a sum: "0.2 × S_qua = 1.4".
+_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
+
+
+def _forward(line: _Stretch[Name]) -> _Claims:
+    """Return each number that stands right behind a name: `S_acc (8)`, `S_acc: 8`."""
+    known = {number.start: number for number in line.numbers}
+    claims: _Claims = {}
+
+    for index, name in enumerate(line.names):
+        near = max(line.start, name.start - 12)
+        if _is_barred(name) or _TERM.search(line.text, near, name.start):
+            continue
+
+        claim = _claim_behind(line, index, known)
+        if claim is not None:
+            claims[claim.number.start] = claim
+
+    return claims
+
+
+def _is_barred(name: FactorName | ImageName) -> bool:
+    return isinstance(name, FactorName) and name.modified
+
+
 # Between a name and its number: "(S_acc)", "(1-10)", "score of", a colon, a dash, "is".
 _JOINT = re.compile(
     r"""
@@ -796,53 +821,39 @@ _JOINT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
-# A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
 _CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
 # A dash in a column of its own is a missing score: "S_pre   —    1".
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 
 
-def _forward(line: _Stretch[Name]) -> _Claims:
-    """Return each number that stands right behind a name: `S_acc (8)`, `S_acc: 8`."""
-    text = line.text
-    known = {number.start: number for number in line.numbers}
-    claims: _Claims = {}
+def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
+    """Return the number that a name leads up to, if it may be the name's.
 
-    for index, name in enumerate(line.names):
-        if _is_barred(name) or _TERM.search(text, max(line.start, name.start - 12), name.start):
-            continue
+    `known` are the numbers of the stretch, by where they begin.
+    """
+    text, name, limit = line.text, line.names[index], line.limit(index)
+    number = _number_in_brackets(text, name, limit)
+    if number is not None:
+        numbered = limit < line.end and _is_numbered_list(text, name, number, limit)
+        return None if numbered else _Claim(index, number, strong=False, bracketed=True)
 
-        limit = line.limit(index)
-        number = _number_in_brackets(text, name, limit)
-        if number is not None:
-            if limit == line.end or not _is_numbered_list(text, name, number, limit):
-                claims[number.start] = _Claim(index, number, strong=False, bracketed=True)
-            continue
+    joint = _JOINT.match(text, name.end, limit)
+    if joint is None:
+        return None
 
-        joint = _JOINT.match(text, name.end, limit)
-        if joint is None:
-            continue
+    number = known.get(joint.end()) or number_at(text, joint.end(), limit)
+    if number is None or number.start == name.end:
+        return None
+    if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+        return None
 
-        number = known.get(joint.end()) or number_at(text, joint.end(), limit)
-        if number is None or number.start == name.end:
-            continue
-        if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
-            continue
-
-        strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
-        if not (
-            _is_counted_beside_a_score(line, name, number, limit)
-            or _numbers_next_name(line, number, limit, strong=strong)
-        ):
-            claims[number.start] = _Claim(index, number, strong)
-
-    return claims
-
-
-def _is_barred(name: FactorName | ImageName) -> bool:
-    return isinstance(name, FactorName) and name.modified
+    strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
+    if _is_counted_beside_a_score(line, name, number, limit):
+        return None
+    if _numbers_next_name(line, number, limit, strong=strong):
+        return None
+    return _Claim(index, number, strong)
 
 
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
