@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN, FactorName
-from lmmscore.parsing.numbers import numbers_in, pairs
+from lmmscore.parsing.numbers import numbers_in, outside, pairs
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.remarks import is_final
 from lmmscore.parsing.text import Span
@@ -495,9 +495,7 @@ def _given_in(
 def _numbers_of(page: Page, start: int, end: int, taken: Sequence[Span]) -> set[Fraction]:
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
     found = set()
-    for number in numbers_in(page.text, start, end):
-        if any(first <= number.start < last for first, last in taken):
-            continue
+    for number in outside(numbers_in(page.text, start, end), taken):
         if _COUNTED.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):

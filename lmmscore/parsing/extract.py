@@ -14,7 +14,7 @@ from typing import Any
 
 from lmmscore.parsing.json import json_values
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
-from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in
+from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in, outside
 from lmmscore.parsing.remarks import kind_of, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.text import plain_text
 from lmmscore.parsing.verdict import Fault, FaultKind, Kind, Reading
@@ -298,11 +298,7 @@ def _fault_in_place(
 def _numbers(text: str, names: Names) -> list[Number]:
     """Return the numbers of a quotation, those in the names of images aside."""
     inside = [(image.start, image.end) for image in names.images_in(text, 0, len(text))]
-    return [
-        number
-        for number in numbers_in(text, 0, len(text))
-        if not any(first <= number.start < last for first, last in inside)
-    ]
+    return outside(numbers_in(text, 0, len(text)), inside)
 
 
 def _quoted_twice(

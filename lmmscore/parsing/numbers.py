@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
@@ -104,6 +104,21 @@ def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
     """Yield every number in a stretch of text, whatever it is of."""
     for match in NUMBER.finditer(text, start, end):
         yield _number(match)
+
+
+def outside(numbers: Iterable[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
+    """Return the numbers, in order, that stand in none of these stretches, which are in order."""
+    kept = []
+    at = 0
+
+    for number in numbers:
+        while at < len(spans) and spans[at][1] <= number.start:
+            at += 1
+
+        if at == len(spans) or number.start < spans[at][0]:
+            kept.append(number)
+
+    return kept
 
 
 def values_in(text: str) -> set[Fraction]:
@@ -292,7 +307,7 @@ _SCALE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
+_SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
 
 def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
@@ -300,7 +315,7 @@ def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
     closing = _CLOSING.match(text, place, end)
     place = closing.end() if closing else place
     scale = _SCALE.match(text, place, end)
-    if scale is not None and _STATED_SCALE.search(scale[0]):
+    if scale is not None and _SCALE_WORD.search(scale[0]):
         return scale.end()
     return place
 
@@ -389,6 +404,8 @@ def _unsettled_bracket(text: str, place: int, end: int) -> bool:
 
 # --- Other numbers beside a score ---
 
+# "sqrt(4*9) = 6"
+_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
 _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
@@ -413,11 +430,14 @@ def competitors(
 ) -> Iterator[Number]:
     """Yield the other numbers of an entry that might be meant as its score."""
     for number in numbers_in(text, start, end):
-        if number.start in others or number.value == value or scale.fault(number.value):
+        if number.start in others or number.value == value or number.mark(scale).value is None:
             continue
-        if number.top not in (None, scale.high) or number.sign_of_difference(text):
+        if number.sign_of_difference(text) or counts(text, number, end):
             continue
-        if counts(text, number, end) or _is_in_a_formula(text, number, start):
+
+        if _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start):
+            continue
+        if text[number.end : number.end + 2].lstrip().startswith(("*", "×", "·")):
             continue
 
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
@@ -426,16 +446,6 @@ def competitors(
             continue
 
         yield number
-
-
-_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
-
-
-def _is_in_a_formula(text: str, number: Number, start: int) -> bool:
-    """Tell whether a number is part of a sum: "sqrt(4*9) = 6"."""
-    if text[number.end : number.end + 2].lstrip().startswith(("*", "×", "·")):
-        return True
-    return _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start) is not None
 
 
 _NUMBERS = re.compile(r"[.)][ ]+")
@@ -493,7 +503,6 @@ def counts(text: str, number: Number, end: int) -> bool:
 
 
 _RANGE_BEFORE = re.compile(r"[0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?\Z")
-_SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
 
 def _in_a_scale(text: str, number: Number, start: int, end: int) -> bool:
@@ -632,7 +641,7 @@ class Pair(Generic[Name]):
     """Whether the number stands before the name."""
     bracketed: bool = False
     """Whether it stands in brackets right behind the name."""
-    value: Fraction | None = field(default=None)
+    value: Fraction | None = None
     """The number as written, a score or not."""
 
 
@@ -698,7 +707,7 @@ def pairs(
     inside += [(name.start, name.end) for name in names]
     inside += taken
     every = list(numbers_in(text, start, end))
-    numbers = _outside(every, sorted(inside))
+    numbers = outside(every, sorted(inside))
     line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)])
     named = {number.start for number in every} - {number.start for number in numbers}
     forward, backward = _claims(line, taken)
@@ -711,21 +720,6 @@ def pairs(
         made.sort(key=lambda pair: pair.name.start)
 
     return made
-
-
-def _outside(numbers: Sequence[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
-    """Return the numbers, in order, that stand in none of these stretches, which are in order."""
-    kept = []
-    at = 0
-
-    for number in numbers:
-        while at < len(spans) and spans[at][1] <= number.start:
-            at += 1
-
-        if at == len(spans) or number.start < spans[at][0]:
-            kept.append(number)
-
-    return kept
 
 
 def _lists(
