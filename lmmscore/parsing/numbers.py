@@ -974,7 +974,7 @@ _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
 _GIVES = frozenset(
     """a an and assign assigned award awarded earns gave get gets give given gives got of plus rate
     rated rating receives score scored scores""".split()
-) | {""}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1052,9 +1052,10 @@ class _NumberBefore:
 
     def _counts_the_name(self) -> bool:
         """A number before a name in words: "there are 2 artifacts", but not "I give 2 quality"."""
-        if self.sign or not isinstance(self.name, FactorName):
+        if self.sign or not isinstance(self.name, FactorName) or not self.name.in_words:
             return False
-        return self.name.in_words and self._word_before() not in _GIVES
+        word = self._word_before()
+        return word != "" and word not in _GIVES
 
     def _word_before(self) -> str:
         start = self.number.start
