@@ -5,14 +5,15 @@ faults, and what the judge disclaims, takes back or corrects is no score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import numbers_in, pairs
+from lmmscore.parsing.names import UNKNOWN, FactorName
+from lmmscore.parsing.numbers import numbers_in, outside, pairs
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.remarks import is_final
+from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
 
@@ -47,15 +48,14 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = 
     `text` is the reply: of two whole verdicts the last one counts where words between them say so.
     """
     said = _counted_from_one(sorted(said, key=lambda each: each.mark.span), n)
-    if n == 1:
-        said, strange = _of_the_only_image(said)
-    else:
-        strange = [at for each in said if (at := each.position) is not None and not 1 <= at <= n]
-
-    if strange:
+    strange = _not_the_only_image(said) if n == 1 else _not_shown(said, n)
+    if strange is not None:
         # Whoever scores an image that was not shown may have numbered all of them otherwise.
-        fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange[0], n))
+        fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange, n))
         return Reading(faults=(fault,))
+
+    if n == 1:
+        said = [replace(each, position=1) for each in said]
 
     size = n * len(factors)
     passes = _passes(_whole_objects(said, len(factors), n), size)
@@ -124,17 +124,26 @@ def _strangeness(position: int, n: int) -> str:
     return f"there is no image {position}; {shown} shown"
 
 
-def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
-    """Return everything as said of image 1; where several are scored, also which cannot be it."""
-    named = list(dict.fromkeys(each.position for each in said if each.position is not None))
-    # A single number, whatever it is, numbers the only image; 0 is a way of saying 1, but not in
-    # the table that has an image 1 as well.
-    strange = [position for position in named if position > 1] if len(named) > 1 else []
-    first = {each.unit for each in said if each.position == 1}
-    if any(each.position == 0 and each.unit in first for each in said):
-        strange = [0]
+def _not_shown(said: Sequence[Said], n: int) -> int | None:
+    """Return the first number of an image that is none of those shown: 9 of 8."""
+    for each in said:
+        if each.position is not None and not 1 <= each.position <= n:
+            return each.position
+    return None
 
-    return [replace(each, position=1) for each in said], strange
+
+def _not_the_only_image(said: Sequence[Said]) -> int | None:
+    """Return the first number that cannot be the only image's, where several are scored."""
+    units: dict[int, set[int]] = {}
+    for each in said:
+        if each.position is not None:
+            units.setdefault(each.position, set()).add(each.unit)
+
+    # 0 is a way of saying 1, but not in the table that has an image 1 as well.
+    if units.get(0, set()) & units.get(1, set()):
+        return 0
+    # A single number, whatever it is, numbers the only image.
+    return next((position for position in units if position > 1), None) if len(units) > 1 else None
 
 
 def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
@@ -367,31 +376,30 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     Each is a contradiction instead: "I lower S_acc of image 2 to 3".
     """
     end = max((span[1] for span in reading.spans.values()), default=0)
-    places: dict[tuple[int, str], None] = {}
     start = page.plain.end_place(end) if end else 0
+    changed: list[Cell] = []
     for sentence_start, sentence_end in _corrections(page, start):
-        for cell in _changed(page, sentence_start, sentence_end, reading):
-            places[cell] = None
+        changed += _changed(page, sentence_start, sentence_end, reading)
 
-    return _without(reading, places, "is corrected later, in words")
+    return _without(reading, changed, "is corrected later, in words")
 
 
 def without_contradicted(reading: Reading, mentioned: Sequence[tuple[Cell, Fraction]]) -> Reading:
     """Return a reading without the scores that a sentence elsewhere gives another number."""
-    differing = {
-        cell: None for cell, value in mentioned if reading.scores.get(cell, value) != value
-    }
+    differing = [cell for cell, value in mentioned if reading.scores.get(cell, value) != value]
     return _without(reading, differing, "is given another number in a sentence")
 
 
-def _without(reading: Reading, cells: dict[Cell, None], says: str) -> Reading:
+def _without(reading: Reading, cells: Sequence[Cell], says: str) -> Reading:
     """Return a reading in which these cells are contradictions."""
-    faults = tuple(Fault(FaultKind.CONTRADICTION, says, *cell) for cell in cells)
-    if not faults:
+    if not cells:
         return reading
-    scores = {cell: score for cell, score in reading.scores.items() if cell not in cells}
+
+    gone = dict.fromkeys(cells)
+    faults = [Fault(FaultKind.CONTRADICTION, says, *cell) for cell in gone]
+    scores = {cell: score for cell, score in reading.scores.items() if cell not in gone}
     spans = {cell: reading.spans[cell] for cell in scores}
-    return replace(reading, scores=scores, spans=spans, faults=reading.faults + faults)
+    return replace(reading, scores=scores, spans=spans, faults=(*reading.faults, *faults))
 
 
 def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
@@ -429,59 +437,65 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 
 
-def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[int, str]]:
-    """Return the images and factors that a sentence gives another number than the verdict does."""
+def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
+    """Return the cells that a sentence gives another number than the verdict does."""
     sentence = page.text[start:end]
-    images = {
-        position
-        for image in page.names.images_in(page.text, start, end)
-        for position in image.positions
-    }
-    factors = {factor.key for factor in page.names.factors_in(page.text, start, end)}
-    if _SUM.search(sentence) or not (images or factors):
+    if _SUM.search(sentence):
         return []
 
-    if not factors and _OF_SOMETHING_ELSE.search(sentence):
+    images = list(page.names.images_in(page.text, start, end))
+    factors = page.names.factors_in(page.text, start, end)
+    if not factors and (not images or _OF_SOMETHING_ELSE.search(sentence)):
         return []
 
-    anything = _CHANGED.search(sentence) is not None
-    numbers = _numbers_of(page, start, end)
-    given = _given_in(page, start, end)
+    positions = {position for image in images for position in image.positions}
+    meant = _scores_of(reading, positions, {factor.key for factor in factors})
+    taken = [(image.start, image.end) for image in images]
+    if len(positions) == 1:
+        # What is given the same again is not changed: other numbers are of other factors.
+        given = _given_in(page, start, end, factors, taken)
+        meant = {cell: score for cell, score in meant.items() if given.get(cell[1]) != score}
+
+    if _CHANGED.search(sentence):
+        return list(meant)
+
+    numbers = _numbers_of(page, start, end, taken)
     changed = []
-
-    # What is not named may be any of them.
-    for cell, score in reading.scores.items():
-        named = (cell[0] in images or not images) and (cell[1] in factors or not factors)
+    for cell, score in meant.items():
         scale = page.names.factor(cell[1]).scale
-        other = any(number != score and not scale.fault(number) for number in numbers)
-        if len(images) == 1 and given.get(cell[1]) == score and cell[0] in images:
-            # It is given the same again, and other numbers are of other factors.
-            continue
-
-        if named and (other or anything):
+        if any(number != score and not scale.fault(number) for number in numbers):
             changed.append(cell)
 
     return changed
 
 
-def _given_in(page: Page, start: int, end: int) -> dict[str, Fraction]:
+def _scores_of(reading: Reading, images: Set[int], factors: Set[str]) -> dict[Cell, Fraction]:
+    """Return the scores of the images and factors named; what is not named may be any of them."""
+    found = {}
+    for cell, score in reading.scores.items():
+        of_image = not images or cell[0] in images
+        of_factor = not factors or cell[1] in factors
+        if of_image and of_factor:
+            found[cell] = score
+
+    return found
+
+
+def _given_in(
+    page: Page, start: int, end: int, factors: Sequence[FactorName], taken: Sequence[Span]
+) -> dict[str, Fraction]:
     """Return by factor the score that a sentence gives it, and no other."""
-    names = page.names.factors_in(page.text, start, end)
-    taken = [(image.start, image.end) for image in page.names.images_in(page.text, start, end)]
     found = pairs(
-        page.text, start, end, names, lambda name: page.names.factor(name.key).scale, taken
+        page.text, start, end, factors, lambda name: page.names.factor(name.key).scale, taken
     )
     given = {pair.name.key: pair.mark.value for pair in found if pair.mark.value is not None}
     return {} if len(given) < len(found) else given
 
 
-def _numbers_of(page: Page, start: int, end: int) -> set[Fraction]:
+def _numbers_of(page: Page, start: int, end: int, taken: Sequence[Span]) -> set[Fraction]:
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
-    inside = [(image.start, image.end) for image in page.names.images_in(page.text, start, end)]
     found = set()
-    for number in numbers_in(page.text, start, end):
-        if any(first <= number.start < last for first, last in inside):
-            continue
+    for number in outside(numbers_in(page.text, start, end), taken):
         if _COUNTED.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):

@@ -14,7 +14,7 @@ from typing import Any
 
 from lmmscore.parsing.json import json_values
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
-from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in
+from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in, outside
 from lmmscore.parsing.remarks import kind_of, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.text import plain_text
 from lmmscore.parsing.verdict import Fault, FaultKind, Kind, Reading
@@ -196,6 +196,39 @@ def _borne_out(
 ) -> tuple[Fraction, tuple[int, int]] | str:
     """Return a score and its place in the reply, or why the quotation does not bear it out."""
     quotation = str(cell.get("quotation") or "").strip()
+    fault = _misquoted(quotation, reply)
+    if fault:
+        return fault
+
+    try:
+        score = Fraction(str(cell["score"]))
+    except (ValueError, ZeroDivisionError):
+        return "the score is not a number"
+
+    scale = names.factor(at[1]).scale
+    plain = plain_text(quotation)
+    fault = scale.fault(score) or _spoken_of(plain.text, at, names)
+    if fault:
+        return fault
+
+    numbers = _numbers(plain.text, names)
+    number = next((number for number in numbers if number.value == score), None)
+    if number is None:
+        return "the quotation does not hold that number"
+
+    start = reply.find(quotation)
+    end = start + len(quotation)
+    fault = _fault_in_quotation(plain.text, number, numbers, scale)
+    fault = fault or _fault_in_place(start, end, number, reply, scale, names)
+    if fault:
+        return fault
+
+    first, last = plain.span(number.start, number.digits_end)
+    return score, (start + first, start + last)
+
+
+def _misquoted(quotation: str, reply: str) -> str:
+    """Return why a quotation does not point at one place of the reply."""
     if not quotation or len(quotation) > LONGEST_QUOTATION:
         return "it is not quoted"
 
@@ -204,43 +237,7 @@ def _borne_out(
         return "the quotation does not stand in the reply"
     if reply.find(quotation, start + 1) >= 0:
         return "the quotation stands in the reply more than once"
-
-    try:
-        score = Fraction(str(cell["score"]))
-    except (ValueError, ZeroDivisionError):
-        return "the score is not a number"
-
-    scale = names.factor(at[1]).scale
-    fault = scale.fault(score)
-    if fault:
-        return fault
-
-    plain = plain_text(quotation)
-    spoken = _spoken_of(plain.text, at, names)
-    if spoken:
-        return spoken
-
-    numbers = _numbers(plain.text, names)
-    if not any(number.value == score for number in numbers):
-        return "the quotation does not hold that number"
-
-    others = {n.value for n in numbers if not scale.fault(n.value)} - {score}
-    if others:
-        return "the quotation holds another number that might be meant"
-
-    number = next(number for number in numbers if number.value == score)
-    if number.top is not None and number.top != scale.high:
-        return "the number is out of something else"
-    if is_hedged(plain.text, 0, number.start):
-        return "the number is hedged"
-
-    end = start + len(quotation)
-    in_place = _fault_in_place(start, end, number, reply, scale, names)
-    if in_place:
-        return in_place
-
-    first, last = plain.span(number.start, number.digits_end)
-    return score, (start + first, start + last)
+    return ""
 
 
 def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
@@ -263,6 +260,18 @@ def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
     if kind is not Kind.VERDICT:
         return f"the quotation is no verdict: {kind}"
 
+    return ""
+
+
+def _fault_in_quotation(text: str, number: Number, numbers: Sequence[Number], scale: Scale) -> str:
+    """Return why a number is not a score within its quotation."""
+    others = {each.value for each in numbers} - {number.value}
+    if not all(map(scale.fault, others)):
+        return "the quotation holds another number that might be meant"
+    if number.top is not None and number.top != scale.high:
+        return "the number is out of something else"
+    if is_hedged(text, 0, number.start):
+        return "the number is hedged"
     return ""
 
 
@@ -289,11 +298,7 @@ def _fault_in_place(
 def _numbers(text: str, names: Names) -> list[Number]:
     """Return the numbers of a quotation, those in the names of images aside."""
     inside = [(image.start, image.end) for image in names.images_in(text, 0, len(text))]
-    return [
-        number
-        for number in numbers_in(text, 0, len(text))
-        if not any(first <= number.start < last for first, last in inside)
-    ]
+    return outside(numbers_in(text, 0, len(text)), inside)
 
 
 def _quoted_twice(

@@ -98,21 +98,6 @@ _BEGINS = re.compile(
     """,
     re.VERBOSE,
 )
-_MORE = re.compile(
-    rf"""
-    [ ]{{0,3}}(?P<joint>,|&|/|[–—-]|and|und|y|et|to|through|bis|、|和|与|vs\.?|versus)[ ]{{0,3}}
-    (?P<noun>(?:the[ ])?{NOUN}[ ]{{0,3}})?(?:\#)?(?P<number>[0-9]{{1,3}})(?![0-9A-Za-z]
-      |[.,:/][0-9]|[ ]?[/=])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_GETS_A_NUMBER = re.compile(
-    r"[ ]*(?:[=–—-]|→|gets|scores|receives|has|earns|is)?[ ]*[(\[]?[ ]*[0-9]"
-)
-_OF_ALL = re.compile(
-    r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
-)
-_PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
 _FILE_ENDING = re.compile(_PICTURE_FILE, re.IGNORECASE)
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
@@ -268,7 +253,7 @@ class Names:
 
             image = ImageName(positions, match.start(), match.end(), bool(match["sign"]))
             if match["all"] is None and match["both"] is None:
-                image = self._with_more(text, image, end)
+                image = _with_more(text, image, end, self.n)
 
             place = image.end
             yield image
@@ -322,47 +307,6 @@ class Names:
             return UNKNOWN
         return _ROMAN.get(sign) or _LETTERS.get(sign)
 
-    def _with_more(self, text: str, image: ImageName, end: int) -> ImageName:
-        """Return the name with what is named together with it: `1 and 2`, `1-3`;
-        but `1/4` is one."""
-        if ending := _FILE_ENDING.match(text, image.end, end):
-            return replace(image, end=ending.end())
-
-        of_all = _OF_ALL.match(text, image.end, end)
-        if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == self.n):
-            return replace(image, end=of_all.end())
-
-        positions = list(image.positions)
-        place = image.end
-        plural = _PLURAL.search(text, image.start, image.end) is not None
-        several = text[image.start : image.end].isascii()
-        while (more := _MORE.match(text, place, end)) is not None:
-            if not plural and not more["noun"]:
-                break
-
-            joint, number = more["joint"].lower(), int(more["number"])
-            if joint == "," and not several and not more["noun"]:
-                # "图像2, 7 (S_acc)": a comma may as well end the name.
-                break
-
-            if joint in {"-", "–", "—", "to", "through", "bis"}:
-                positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
-            elif joint.startswith("v") or joint == "/" or (more["noun"] and joint in {",", "、"}):
-                # "Image 2 , Image 3: 5" may leave the score of image 2 out.
-                positions.append(UNKNOWN)
-            elif more["noun"] and _GETS_A_NUMBER.match(text, more.end(), end):
-                # "Image 1 5 and Image 2 and Image 3 7", too.
-                positions.append(UNKNOWN)
-            else:
-                positions.append(number)
-
-            place = more.end()
-
-        if UNKNOWN in positions:
-            positions = [UNKNOWN]
-
-        return replace(image, positions=tuple(dict.fromkeys(positions)), end=place)
-
     def image_named(self, label: str) -> int | None:
         """Return the one image a label names by a noun: `Image 3`, `the third image`, `#3`."""
         label = _FILE_ENDING.sub("", label.strip(" :.()[]_*\"'")).replace("_", " ")[:120]
@@ -400,6 +344,79 @@ class Names:
             return int(short[1])
         return self.image_named(label)
 
+
+# --- Images named together ---
+
+_OF_ALL = re.compile(
+    r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
+)
+_MORE = re.compile(
+    rf"""
+    [ ]{{0,3}}(?P<joint>,|&|/|[–—-]|and|und|y|et|to|through|bis|、|和|与|vs\.?|versus)[ ]{{0,3}}
+    (?P<noun>(?:the[ ])?{NOUN}[ ]{{0,3}})?(?:\#)?(?P<number>[0-9]{{1,3}})(?![0-9A-Za-z]
+      |[.,:/][0-9]|[ ]?[/=])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _with_more(text: str, image: ImageName, end: int, n: int) -> ImageName:
+    """Return the name with what is named together with it: `1 and 2`, `1-3`; but `1/4` is one."""
+    if ending := _FILE_ENDING.match(text, image.end, end):
+        return replace(image, end=ending.end())
+
+    of_all = _OF_ALL.match(text, image.end, end)
+    if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == n):
+        return replace(image, end=of_all.end())
+
+    positions = list(image.positions)
+    place = image.end
+    while (more := _MORE.match(text, place, end)) is not None:
+        if not more["noun"] and not _may_list_numbers(text[image.start : image.end], more["joint"]):
+            break
+
+        positions += _positions_added(text, positions[-1], more, end)
+        place = more.end()
+
+    if UNKNOWN in positions:
+        positions = [UNKNOWN]
+
+    return replace(image, positions=tuple(dict.fromkeys(positions)), end=place)
+
+
+_PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
+
+
+def _may_list_numbers(name: str, joint: str) -> bool:
+    """Tell whether bare numbers may follow a name: "images 1, 2"."""
+    if joint == "," and not name.isascii():
+        # "图像2, 7 (S_acc)": a comma may as well end the name.
+        return False
+    return _PLURAL.search(name) is not None
+
+
+_RANGES = frozenset(("-", "–", "—", "to", "through", "bis"))
+_GETS_A_NUMBER = re.compile(
+    r"[ ]*(?:[=–—-]|→|gets|scores|receives|has|earns|is)?[ ]*[(\[]?[ ]*[0-9]"
+)
+
+
+def _positions_added(text: str, last: int, more: re.Match[str], end: int) -> Sequence[int]:
+    """Return what one more name adds to those up to the last: `and 3`, `to 5`, `, image 2`."""
+    joint, number = more["joint"].lower(), int(more["number"])
+    if joint in _RANGES:
+        return range(last + 1, number + 1) or [UNKNOWN]
+    if joint == "/" or joint.startswith("v"):
+        return [UNKNOWN]
+
+    # "Image 2 , Image 3: 5" may leave the score of image 2 out; "Image 1 5 and Image 2 and Image
+    # 3 7", too.
+    if more["noun"] and (joint in {",", "、"} or _GETS_A_NUMBER.match(text, more.end(), end)):
+        return [UNKNOWN]
+    return [number]
+
+
+# --- Factors ---
 
 # Words that may stand before a name of one word: "the quality", but "overall quality" is another.
 _BEFORE_A_NAME = frozenset(

@@ -8,10 +8,12 @@ and numbers each name gets its own, behind it or before it: `S_acc: 8`, but also
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
@@ -44,174 +46,6 @@ _IN_WORDS = {
     word: number
     for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
 }
-_CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
-_WORD = re.compile(
-    rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b
-      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
-    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
-  | (?P<chinese>[零一二三四五六七八九十])分
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
-
-_CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
-_SCALE = re.compile(
-    r"""
-    [ ]*[(\[,]?[ ]*
-    (?:(?:on|in)[ ](?:a|the)[ ](?:scale[ ](?:of|from)[ ])?|scale:?[ ]|from[ ]|out[ ]of[ ]|von[ ])?
-    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale
-      |Skala))?[ ]*[)\]]?
-    (?![ ]?[0-9A-Za-z])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
-_ENDS = re.compile(
-    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
-)
-_DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
-# What makes the number one of several, a bound, or something not yet settled.
-_RUNS_ON = re.compile(
-    r"""
-      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
-        (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
-    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
-    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
-    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
-        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
-    |until\b|through\b|vs\b|&
-        |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
-    | [ ]*[,;(–—-]*[ ]*
-      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
-        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
-          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
-          |profit|benefit|need|look|have|also|pass|fool))
-        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
-        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
-          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
-        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
-        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
-          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
-        |in[ ](?:theory|principle|part|places)\b
-        |without[ ](?:the|its|this|that)\b
-        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
-        |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
-        |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
-          |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
-          |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
-          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
-          |is[ ]better))?[ ]*(?=[)\]]|$)
-        |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
-        |out[ ]of[ ](?!10\b)[0-9]
-        |(?:on|in)[ ](?:an?|the)[ ]
-          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
-        |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
-        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
-        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
-        |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
-        |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
-        |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
-        |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
-        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
-        |máximo\b)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_EXPLAINS = re.compile(
-    r"""
-      [ ]*[,;:.!|(\[。，；（·•]
-    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
-    | [ ]{2,}(?=[^\W\d])
-    | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
-    | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
-    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
-    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
-    """,
-    re.VERBOSE,
-)
-# Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
-_BEGINS_AN_EXPLANATION = frozenset(
-    """a adheres aligns also although an appears aside based because being but by captures
-    car clear clearly considering contains da denn despite due edit even excellent fails
-    fair fairly feels fits follows for gives given good great has however i in indicating
-    introduces it its just keeps lacks leaves looks loses maintains makes meets minor misses
-    moderate mostly needs nice no not nothing on only overall owing perfect poor porque
-    preserves quite reflecting remains replaces respects retains seems shows since slight
-    slightly so some solid somewhat stays still strong strongly suffers suggests thanks that
-    the there these they this though thus too totally very weak weil well where which while
-    with within without yet""".split()
-)
-_UNIT_RUNS_ON = re.compile(
-    r"""
-    [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
-      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
-      |for[ ]each
-      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
-      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
-      |または|或|もしくは|또는)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-# Words after which a number still stands for itself; before any other word it counts something.
-_NOT_COUNTED = frozenset(
-    """for in on at after before if otherwise but and or to because since as out of from now
-    then when while with without instead finally initially overall is was are were would
-    could should due rather given though although so thus hence by per vs than again too
-    maybe perhaps later here there marks stars point points pts only not considering despite
-    at best instead where which that this the a an it i my would final revised corrected be
-    being has had seems might may depending according looks means""".split()
-)
-_COUNTED = re.compile(
-    r"""
-      [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
-    | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
-    | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
-    | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
-      (?P<word>[^\W\d_][\w'’-]*)
-    """,
-    re.VERBOSE,
-)
-_POINTS_COUNTED = re.compile(
-    r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
-    r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
-    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
-    r"|[点點分时時][钟鐘]",
-    re.IGNORECASE,
-)
-_NAMED_OTHERWISE = re.compile(
-    r"""
-    (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
-        |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
-      |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
-        |level|step|factor|criterion|version|figure
-        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
-        |(?:image|edit|task)(?![ ]*:)
-        |f/|ISO|no\.|number|nr\.|\#)
-      |满分|満点
-      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
-    )[ ]*[:=(#]*[ ]*\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_HEDGED_BEFORE = re.compile(
-    r"""
-    (?:\b(?:around|about|approximately|roughly|nearly|almost|at[ ](?:most|least|best)|up[ ]to|below
-        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
-        |from
-        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
-        |would[ ]be|\(of|out[ ]of
-        |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
-      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
-    )[ ]*(?:an?[ ])?\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +106,38 @@ def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
         yield _number(match)
 
 
+def outside(numbers: Iterable[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
+    """Return the numbers, in order, that stand in none of these stretches, which are in order."""
+    kept = []
+    at = 0
+
+    for number in numbers:
+        while at < len(spans) and spans[at][1] <= number.start:
+            at += 1
+
+        if at == len(spans) or number.start < spans[at][0]:
+            kept.append(number)
+
+    return kept
+
+
 def values_in(text: str) -> set[Fraction]:
     """Return every number that a text names, and what each is out of."""
     found = list(numbers_in(text, 0, len(text)))
     return {number.value for number in found} | {each.top for each in found if each.top is not None}
+
+
+_OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
+_CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
+_WORD = re.compile(
+    rf"""
+    (?P<word>{"|".join(_IN_WORDS)})\b
+      (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
+    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
+  | (?P<chinese>[零一二三四五六七八九十])分
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def number_at(text: str, place: int, end: int) -> Number | None:
@@ -303,9 +165,159 @@ def number_at(text: str, place: int, end: int) -> Number | None:
     )
 
 
+_HEDGED_BEFORE = re.compile(
+    r"""
+    (?:\b(?:around|about|approximately|roughly|nearly|almost|at[ ](?:most|least|best)|up[ ]to|below
+        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
+        |from
+        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
+        |would[ ]be|\(of|out[ ]of
+        |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
+      |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
+    )[ ]*(?:an?[ ])?\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def is_hedged(text: str, start: int, place: int) -> bool:
     """Tell whether the words right before a number make it a bound, a rank or a guess."""
     return _HEDGED_BEFORE.search(text, max(start, place - 40), place) is not None
+
+
+# --- What may stand behind a score ---
+
+_UNIT_RUNS_ON = re.compile(
+    r"""
+    [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
+      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
+      |for[ ]each
+      |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
+      |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
+      |または|或|もしくは|또는)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
+_ENDS = re.compile(
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+)
+# What makes the number one of several, a bound, or something not yet settled.
+_RUNS_ON = re.compile(
+    r"""
+      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
+        (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
+    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
+    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
+        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    |until\b|through\b|vs\b|&
+        |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
+    | [ ]*[,;(–—-]*[ ]*
+      (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
+        |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
+          |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
+          |profit|benefit|need|look|have|also|pass|fool))
+        |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
+          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
+        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
+        |(?:halved|doubled|reduced|raised|lowered|increased|corrected|changed
+          |revised|adjusted|downgraded|upgraded)\b(?![ ]from\b)
+        |in[ ](?:theory|principle|part|places)\b
+        |without[ ](?:the|its|this|that)\b
+        |(?:leaving|ignoring|disregarding|excluding|not[ ]counting|setting[ ]aside)\b
+        |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
+        |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
+          |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
+          |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
+          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
+          |is[ ]better))?[ ]*(?=[)\]]|$)
+        |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
+        |out[ ]of[ ](?!10\b)[0-9]
+        |(?:on|in)[ ](?:an?|the)[ ]
+          (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
+        |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
+        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
+        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
+        |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
+        |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
+        |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
+        |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
+        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
+        |máximo\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DEDUCTED = re.compile(
+    r"\b(?:[0-9]|one|two|three|a)[ ]points?[ ](?:(?:is|are|was|were)[ ])?"
+    r"(?:deducted|off\b|lost|taken|docked|subtracted|removed)|\bminus[ ][0-9]",
+    re.IGNORECASE,
+)
+
+
+def entry_fault(
+    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
+) -> str:
+    """Return why a number is not this entry's score, or nothing when it is.
+
+    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
+    """
+    if number.sign_of_difference(text):
+        return "it is given as a difference"
+    if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
+        return "the number counts points"
+
+    place = _behind_brackets_and_scale(text, number.end, end)
+    if _DOUBTED.match(text, place, end):
+        return "its number is put in doubt"
+    if _nothing_follows(text, number, place):
+        return "a sign for a missing score follows the number"
+    if _ENDS.match(text, place, end):
+        return ""
+    if _RUNS_ON.match(text, place, end):
+        return "its number is hedged, or one of several"
+    if _starts_a_range(text, number, place, end):
+        return "it is given a range"
+    if number.value == scale.high and _DEDUCTED.search(text, place, end):
+        return "points are taken off it"
+    if not _begins_an_explanation(text, place, end):
+        words = " ".join(text[place : min(end, place + 30)].split())
+        return f"the number is followed by “{words}”"
+    if _unsettled_bracket(text, place, end):
+        return "what stands in brackets behind it unsettles it"
+
+    competing = next(competitors(text, place, end, scale, number.value, others), None)
+    if competing is not None:
+        shown = text[competing.start : competing.end].strip()
+        return f"it is given two numbers, {show(number.value)} and {shown}"
+    return ""
+
+
+_CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
+_SCALE = re.compile(
+    r"""
+    [ ]*[(\[,]?[ ]*
+    (?:(?:on|in)[ ](?:a|the)[ ](?:scale[ ](?:of|from)[ ])?|scale:?[ ]|from[ ]|out[ ]of[ ]|von[ ])?
+    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale
+      |Skala))?[ ]*[)\]]?
+    (?![ ]?[0-9A-Za-z])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
+
+
+def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
+    """Return where a number is over and done with: `"6") on a scale from 1 to 10`."""
+    closing = _CLOSING.match(text, place, end)
+    place = closing.end() if closing else place
+    scale = _SCALE.match(text, place, end)
+    if scale is not None and _SCALE_WORD.search(scale[0]):
+        return scale.end()
+    return place
 
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
@@ -327,58 +339,58 @@ def _nothing_follows(text: str, number: Number, place: int) -> bool:
     return " - " not in line
 
 
-def entry_fault(
-    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
-) -> str:
-    """Return why a number is not this entry's score, or nothing when it is.
-
-    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
-    """
-    if number.sign_of_difference(text):
-        return "it is given as a difference"
-
-    place = number.end
-    if number.unit and _UNIT_RUNS_ON.match(text, place, end):
-        return "the number counts points"
-
-    closing = _CLOSING.match(text, place, end)
-    place = closing.end() if closing else place
-    scale_words = _SCALE.match(text, place, end)
-    if scale_words is not None and _STATED_SCALE.search(scale_words[0]):
-        place = scale_words.end()
-
-    if _DOUBTED.match(text, place, end):
-        return "its number is put in doubt"
-    if _nothing_follows(text, number, place):
-        return "a sign for a missing score follows the number"
-    if _ENDS.match(text, place, end):
-        return ""
-    if _RUNS_ON.match(text, place, end):
-        return "its number is hedged, or one of several"
-    if _starts_a_range(text, number, place, end):
-        return "it is given a range"
-
-    explains = _EXPLAINS.match(text, place, end)
-    if explains is not None and explains["word"]:
-        explains = explains if explains["word"] in _BEGINS_AN_EXPLANATION else None
-
-    if number.value == scale.high and _DEDUCTED.search(text, place, end):
-        return "points are taken off it"
-    if explains is not None and _unsettled_bracket(text, place, end):
-        return "what stands in brackets behind it unsettles it"
-
-    if explains is None:
-        words = " ".join(text[place : min(end, place + 30)].split())
-        return f"the number is followed by “{words}”"
-
-    competing = next(competitors(text, place, end, scale, number.value, others), None)
-    if competing is not None:
-        shown = text[competing.start : competing.end].strip()
-        return f"it is given two numbers, {show(number.value)} and {shown}"
-
-    return ""
+_RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
 
+def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
+    """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
+    after = _RANGE_AFTER.match(text, place, end)
+    if after is None:
+        return False
+
+    other = Number(number.value, None, after.end(), after.end(), after.end())
+    scale = re.match(
+        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
+    )
+    return scale is not None or not counts(text, other, end)
+
+
+_EXPLAINS = re.compile(
+    r"""
+      [ ]*[,;:.!|(\[。，；（·•]
+    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
+    | [ ]{2,}(?=[^\W\d])
+    | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
+    | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
+    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
+    | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
+    """,
+    re.VERBOSE,
+)
+# Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
+_EXPLAINING = frozenset(
+    """a adheres aligns also although an appears aside based because being but by captures
+    car clear clearly considering contains da denn despite due edit even excellent fails
+    fair fairly feels fits follows for gives given good great has however i in indicating
+    introduces it its just keeps lacks leaves looks loses maintains makes meets minor misses
+    moderate mostly needs nice no not nothing on only overall owing perfect poor porque
+    preserves quite reflecting remains replaces respects retains seems shows since slight
+    slightly so some solid somewhat stays still strong strongly suffers suggests thanks that
+    the there these they this though thus too totally very weak weil well where which while
+    with within without yet""".split()
+)
+
+
+def _begins_an_explanation(text: str, place: int, end: int) -> bool:
+    """Tell whether what follows a number may explain it: ", as the …", "because …", "(a …)"."""
+    match = _EXPLAINS.match(text, place, end)
+    return match is not None and (not match["word"] or match["word"] in _EXPLAINING)
+
+
+# What a number of the scale means: "4 (Neutral)".
+LIKERT = re.compile(
+    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
+)
 _IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
 
 
@@ -390,16 +402,26 @@ def _unsettled_bracket(text: str, place: int, end: int) -> bool:
     return unsettles(bracket["words"])
 
 
-# What a number of the scale means: "4 (Neutral)".
-LIKERT = re.compile(
-    r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
-)
+# --- Other numbers beside a score ---
 
-
-_DEDUCTED = re.compile(
-    r"\b(?:[0-9]|one|two|three|a)[ ]points?[ ](?:(?:is|are|was|were)[ ])?"
-    r"(?:deducted|off\b|lost|taken|docked|subtracted|removed)|\bminus[ ][0-9]",
-    re.IGNORECASE,
+# "sqrt(4*9) = 6"
+_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_NAMED_OTHERWISE = re.compile(
+    r"""
+    (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
+        |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
+      |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
+        |level|step|factor|criterion|version|figure
+        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
+        |(?:image|edit|task)(?![ ]*:)
+        |f/|ISO|no\.|number|nr\.|\#)
+      |满分|満点
+      |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
+        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
+    )[ ]*[:=(#]*[ ]*\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -408,31 +430,25 @@ def competitors(
 ) -> Iterator[Number]:
     """Yield the other numbers of an entry that might be meant as its score."""
     for number in numbers_in(text, start, end):
-        if number.start in others or number.value == value or scale.fault(number.value):
+        if number.start in others or number.value == value or number.mark(scale).value is None:
             continue
-
-        if number.top is not None and number.top != scale.high:
-            continue
-
         if number.sign_of_difference(text) or counts(text, number, end):
             continue
 
         if _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start):
             continue
-        if text[number.end : number.end + 2].strip()[:1] in {"*", "×", "·"}:
+        if text[number.end : number.end + 2].lstrip().startswith(("*", "×", "·")):
             continue
 
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
-
         if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
 
         yield number
 
 
-# "sqrt(4*9) = 6"
-_IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_NUMBERS = re.compile(r"[.)][ ]+")
 
 
 def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
@@ -441,6 +457,34 @@ def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
         return False
     before = rf"(?<![0-9.]){number.value - 1}[.)][ ]"
     return re.search(before, text[max(0, start - 120) : start]) is not None
+
+
+_COUNTED = re.compile(
+    r"""
+      [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
+    | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
+    | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
+    | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
+      (?P<word>[^\W\d_][\w'’-]*)
+    """,
+    re.VERBOSE,
+)
+# Words after which a number still stands for itself; before any other word it counts something.
+_NOT_COUNTED = frozenset(
+    """for in on at after before if otherwise but and or to because since as out of from now
+    then when while with without instead finally initially overall is was are were would
+    could should due rather given though although so thus hence by per vs than again too
+    maybe perhaps later here there marks stars point points pts only not considering despite
+    at best instead where which that this the a an it i my would final revised corrected be
+    being has had seems might may depending according looks means""".split()
+)
+_POINTS_COUNTED = re.compile(
+    r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
+    r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
+    r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
+    r"|[点點分时時][钟鐘]",
+    re.IGNORECASE,
+)
 
 
 def counts(text: str, number: Number, end: int) -> bool:
@@ -458,10 +502,7 @@ def counts(text: str, number: Number, end: int) -> bool:
     return word is None or word.lower() not in _NOT_COUNTED
 
 
-_NUMBERS = re.compile(r"[.)][ ]+")
 _RANGE_BEFORE = re.compile(r"[0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?\Z")
-_RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
-_SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
 
 def _in_a_scale(text: str, number: Number, start: int, end: int) -> bool:
@@ -474,18 +515,7 @@ def _in_a_scale(text: str, number: Number, start: int, end: int) -> bool:
     return _SCALE_WORD.search(around) is not None
 
 
-def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
-    """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
-    after = _RANGE_AFTER.match(text, place, end)
-    if after is None:
-        return False
-
-    other = Number(number.value, None, after.end(), after.end(), after.end())
-    scale = re.match(
-        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
-    )
-    return scale is not None or not counts(text, other, end)
-
+# --- Scales stated in words ---
 
 _STATED_TOP = re.compile(
     r"""
@@ -503,19 +533,6 @@ _STATED_TOP = re.compile(
         \bout[ ]of[ ](?:a[ ]maximum[ ]of[ ])?(?P<of>[0-9]{1,3})(?![0-9])
     | ^[^0-9\n]{0,40}[^0-9\n /]?[ ]?/[ ]?(?P<slash>[0-9]{1,3})$
     | ^[ ]*[01][ ]?(?:-|–|—|to|\.\.)[ ]?(?P<alone>[0-9]{1,3})[ ]*$
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_UPSIDE_DOWN = re.compile(
-    r"""
-      (?<![0-9.])(?:[01]|\bone)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
-        (?:best|highest|excellent|perfect|flawless|outstanding)\b
-    | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
-    | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
-        (?:worst|poorest|lowest|terrible|unusable)\b
-    | \b(?:lower|smaller|fewer|less)\b[^.\n]{0,20}\b(?:numbers?|scores?|values?|points?)\b
-        [^.\n]{0,20}\b(?:better|best|wins?|good)\b
-    | \b(?:10|ten)[ ](?:\w+[ ]){0,3}(?:worst|bad|poor|useless)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -556,9 +573,27 @@ def speaks_of_scale_without(text: str, tops: Set[Fraction]) -> bool:
     return bool(found) or _TOPS_IN_WORDS.search(text) is not None
 
 
+_UPSIDE_DOWN = re.compile(
+    r"""
+      (?<![0-9.])(?:[01]|\bone)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:best|highest|excellent|perfect|flawless|outstanding)\b
+    | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
+    | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:worst|poorest|lowest|terrible|unusable)\b
+    | \b(?:lower|smaller|fewer|less)\b[^.\n]{0,20}\b(?:numbers?|scores?|values?|points?)\b
+        [^.\n]{0,20}\b(?:better|best|wins?|good)\b
+    | \b(?:10|ten)[ ](?:\w+[ ]){0,3}(?:worst|bad|poor|useless)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def is_upside_down(text: str) -> bool:
     """Tell whether words say that low numbers are good ones."""
     return _UPSIDE_DOWN.search(text) is not None
+
+
+# --- A value that stands alone ---
 
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:
@@ -593,6 +628,162 @@ def _value_of(stripped: str, scale: Scale) -> Mark:
 
 Name = TypeVar("Name", FactorName, ImageName)
 
+
+@dataclass(frozen=True, slots=True)
+class Pair(Generic[Name]):
+    """A name with the number given to it."""
+
+    name: Name
+    mark: Mark
+    start: int
+    end: int
+    backward: bool = False
+    """Whether the number stands before the name."""
+    bracketed: bool = False
+    """Whether it stands in brackets right behind the name."""
+    value: Fraction | None = None
+    """The number as written, a score or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A number that a name may have."""
+
+    label: int
+    """Which of the names has it."""
+    number: Number
+    strong: bool
+    """Whether a sign or a word joins the two, and not only a space or a dash."""
+    bracketed: bool = False
+    backward: bool = False
+
+
+_Claims = dict[int, _Claim]
+"""Claims by where their number begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch(Generic[Name]):
+    """A stretch of text with the names and the numbers in it that are to be put together."""
+
+    text: str
+    start: int
+    end: int
+    names: Sequence[Name]
+    numbers: Sequence[Number]
+    """Those that are no part of a name or of a scale."""
+    lists: Sequence[tuple[int, int]]
+    """The first and the last of names that stand in one list."""
+
+    def limit(self, index: int) -> int:
+        """Return where a name's entry ends at the latest: where the next name begins."""
+        return self.names[index + 1].start if index + 1 < len(self.names) else self.end
+
+
+_MOST = 300
+# "S_acc (1-10)": the ends of the scale are nobody's scores.
+_SCALE_IN_BRACKETS = re.compile(r"[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{1,3}[ ]?[)\]]")
+_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
+
+
+def pairs(
+    text: str,
+    start: int,
+    end: int,
+    names: Sequence[Name],
+    scale_of: Callable[[Name], Scale],
+    taken: Sequence[tuple[int, int]] = (),
+) -> list[Pair[Name]]:
+    """Return the names in a stretch of text that are given a number, each with it.
+
+    A number may stand behind its name or before it; where both can be, the ends of the stretch
+    decide, and where they do not, nobody gets it. `taken` are stretches whose numbers mean
+    something else: the names of images.
+    """
+    if not names or len(names) > _MOST:
+        return []
+
+    inside = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
+    inside += [(name.start, name.end) for name in names]
+    inside += taken
+    every = list(numbers_in(text, start, end))
+    numbers = outside(every, sorted(inside))
+    line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)])
+    named = {number.start for number in every} - {number.start for number in numbers}
+    forward, backward = _claims(line, taken)
+    made = _made(line, _resolved(line, forward, backward), scale_of, named)
+    listed = _listed_pairs(line, scale_of)
+    if listed:
+        in_lists = {pair.name.start for pair in listed}
+        made = [pair for pair in made if pair.name.start not in in_lists]
+        made += listed
+        made.sort(key=lambda pair: pair.name.start)
+
+    return made
+
+
+def _lists(
+    text: str, places: Sequence[Name] | Sequence[Number], joint: re.Pattern[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of two or more that stand in one list: "S_acc, S_pre and …"."""
+    first = 0
+    for index in range(1, len(places) + 1):
+        goes_on = index < len(places) and joint.fullmatch(
+            text, places[index - 1].end, places[index].start
+        )
+        if goes_on:
+            continue
+
+        if first < index - 1:
+            yield first, index - 1
+        first = index
+
+
+def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Claims, _Claims]:
+    """Return which numbers may be those of the name before them, and of the name behind them."""
+    forward = {
+        place: claim
+        for place, claim in _forward(line).items()
+        if not any(first <= place < last for first, last in taken)
+    }
+    backward = _backward(line, forward)
+    forward = _without_joint_claims(line, forward, backward)
+    if _opens_with_a_number(line, backward):
+        forward = {place: claim for place, claim in forward.items() if claim.strong}
+
+    if _ends_with_a_number(line, forward):
+        backward = {}
+
+    return _without_shifts(line, forward), backward
+
+
+# --- A number behind a name ---
+
+# A name that stands in a sum: "0.2 × S_qua = 1.4".
+_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
+
+
+def _forward(line: _Stretch[Name]) -> _Claims:
+    """Return each number that stands right behind a name: `S_acc (8)`, `S_acc: 8`."""
+    known = {number.start: number for number in line.numbers}
+    claims: _Claims = {}
+
+    for index, name in enumerate(line.names):
+        near = max(line.start, name.start - 12)
+        if _is_barred(name) or _TERM.search(line.text, near, name.start):
+            continue
+
+        claim = _claim_behind(line, index, known)
+        if claim is not None:
+            claims[claim.number.start] = claim
+
+    return claims
+
+
+def _is_barred(name: FactorName | ImageName) -> bool:
+    return isinstance(name, FactorName) and name.modified
+
+
 # Between a name and its number: "(S_acc)", "(1-10)", "score of", a colon, a dash, "is".
 _JOINT = re.compile(
     r"""
@@ -623,13 +814,106 @@ _JOINT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
+# In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
+_CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
+# A dash in a column of its own is a missing score: "S_pre   —    1".
+_MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
+
+
+def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
+    """Return the number that a name leads up to, if it may be the name's.
+
+    `known` are the numbers of the stretch, by where they begin.
+    """
+    text, name, limit = line.text, line.names[index], line.limit(index)
+    number = _number_in_brackets(text, name, limit)
+    if number is not None:
+        numbered = limit < line.end and _is_numbered_list(text, name, number, limit)
+        return None if numbered else _Claim(index, number, strong=False, bracketed=True)
+
+    joint = _JOINT.match(text, name.end, limit)
+    if joint is None:
+        return None
+
+    number = known.get(joint.end()) or number_at(text, joint.end(), limit)
+    if number is None or number.start == name.end:
+        return None
+    if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+        return None
+
+    strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
+    if _is_counted_beside_a_score(line, name, number, limit):
+        return None
+    if _numbers_next_name(line, number, limit, strong=strong):
+        return None
+    return _Claim(index, number, strong)
+
+
+_IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
+_CLOSED = re.compile(r"[ ]*[)\]]")
+
+
+def _number_in_brackets(text: str, name: FactorName | ImageName, limit: int) -> Number | None:
+    """Return the number that stands alone in brackets behind a name: `S_acc (score: 8)`."""
+    bracket = _IN_BRACKETS.match(text, name.end, limit)
+    number = number_at(text, bracket.end(), limit) if bracket else None
+    if number is None or _CLOSED.match(text, number.end, limit) is None:
+        return None
+    return number
+
+
+def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, limit: int) -> bool:
+    """Tell whether a number in brackets may as well be the next name's.
+
+    "Accuracy (2) Quality (3)" numbers what comes next; "acc(2) qua(3)" does not.
+    """
+    alone = text[number.end : limit].strip() in {")", "]"}
+    return alone and number.top is None and text.startswith(" ", name.end)
+
+
 _AFTER_ITS_NUMBER = re.compile(r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z")
 _SCORE_AT_THE_END = re.compile(
     r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
     re.IGNORECASE,
 )
-_IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
-_CLOSED = re.compile(r"[ ]*[)\]]")
+
+
+def _is_counted_beside_a_score(
+    line: _Stretch[Name], name: Name, number: Number, limit: int
+) -> bool:
+    """Tell whether a number counts something where the name has another one for its score.
+
+    "4 (S_qua): 3 visible seams", "S_qua: 3 seams. Score: 4".
+    """
+    if not counts(line.text, number, limit):
+        return False
+    return (
+        _AFTER_ITS_NUMBER.search(line.text, line.start, name.start) is not None
+        or _SCORE_AT_THE_END.search(line.text, number.end, limit) is not None
+    )
+
+
+_NUMBERED_NAME = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[.)][ ]*\Z", re.MULTILINE)
+
+
+def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, strong: bool) -> bool:
+    """Tell whether a number only counts the name behind it.
+
+    "4. Realism ::  2. Preservation :: 5": there the first score is missing.
+    """
+    if not _NUMBERS.fullmatch(line.text, number.end, limit):
+        return False
+    if not strong:
+        return True
+
+    first = line.names[0].start
+    numbered = _NUMBERED_NAME.search(line.text, max(0, first - 8), first) is not None
+    return numbered and number.value <= len(line.names)
+
+
+# --- A number before a name ---
+
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
@@ -640,16 +924,52 @@ _BACKWARD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# A dash in a column of its own is a missing score: "S_pre   —    1".
-# In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
-_CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
-_MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
-_NUMBERED_NAME = re.compile(r"(?:^|[^0-9])[0-9]{1,2}[.)][ ]*\Z", re.MULTILINE)
-_NUMBERS_NEXT = re.compile(r"[.)][ ]+")
-# A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
-_MOST = 300
-_STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
+_LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
+
+
+def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
+    """Return each number that stands right before a name: `8 (S_acc)`, "8 for accuracy"."""
+    claims: _Claims = {}
+
+    for index in range(len(line.names)):
+        found = _number_before(line, index, names_first=bool(forward))
+        if found is not None and not found.is_anothers():
+            number = found.number
+            claims[number.start] = _Claim(index, number, found.is_joined(), backward=True)
+
+    # A name before the first number: then any number parted by spaces may belong to the one before.
+    opened = any(claim.label == 0 for claim in claims.values())
+    return {place: claim for place, claim in claims.items() if opened or claim.strong}
+
+
+def _number_before(line: _Stretch[Name], index: int, *, names_first: bool) -> _NumberBefore | None:
+    """Return the number that leads up to a name, if there is one that is not hedged."""
+    name = line.names[index]
+    floor = line.names[index - 1].end if index else line.start
+    count = bisect_right(line.numbers, name.start, key=attrgetter("end"))
+    last_two = line.numbers[max(0, count - 2) : count]
+    before = [number for number in last_two if floor <= number.start]
+    if not before or _is_barred(name):
+        return None
+
+    number = before[-1]
+    if len(before) > 1 and _LISTED_NUMBERS.fullmatch(line.text, before[0].end, number.start):
+        # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
+        return None
+
+    joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
+    if joint is None or is_hedged(line.text, floor, number.start):
+        return None
+
+    following = line.names[index + 1] if index + 1 < len(line.names) else None
+    sign = joint["sign"] or ""
+    return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, names_first)
+
+
+_LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
+_OPENED = re.compile(r"[(\[][ ]?\Z")
+_CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
+_SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
 _GIVES = frozenset(
     """a an and assign assigned award awarded earns gave get gets give given gives got of plus rate
@@ -658,522 +978,337 @@ _GIVES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair(Generic[Name]):
-    """A name with the number given to it."""
+class _NumberBefore:
+    """A number right before a name, and what tells whether it is the name's."""
 
-    name: Name
-    mark: Mark
-    start: int
-    end: int
-    backward: bool = False
-    """Whether the number stands before the name."""
-    bracketed: bool = False
-    """Whether it stands in brackets right behind the name."""
-    value: Fraction | None = field(default=None)
-    """The number as written, a score or not."""
-
-
-@dataclass(slots=True)
-class _Claim:
-    """A number that a name may have."""
-
-    label: int
+    text: str
+    floor: int
+    """Where the name before it ends."""
     number: Number
-    strong: bool
-    bracketed: bool = False
+    name: FactorName | ImageName
+    following: FactorName | ImageName | None
+    joint: str
+    """What stands between number and name …"""
+    sign: str
+    """… and the sign or the word in it that joins them."""
+    names_first: bool
+    """Whether any name has a number behind it."""
+
+    def is_joined(self) -> bool:
+        """Tell whether a sign or a word joins the two: `8 (S_acc)`, "8 for accuracy"."""
+        # An arrow may as well lead on to the next entry: "S_acc 4 → S_pre 9".
+        return self.sign != "→" and _STRONG.search(self.sign) is not None
+
+    def is_anothers(self) -> bool:
+        """Tell whether it is not this name's, or may as well be something else."""
+        return (
+            self._heads_a_list()
+            or self._ends_a_remark()
+            or self._numbers_the_name()
+            or self._is_explained()
+            or self._has_its_number_behind()
+            or self._is_in_another_column()
+            or self._counts_the_name()
+        )
+
+    def _opens_a_bracket(self) -> bool:
+        return self.sign in {"(", "["}
+
+    def _is_bracketed(self) -> bool:
+        start, end = self.number.start, self.number.end
+        return self.text[start - 1 : start] in {"(", "["} and self.text[end : end + 1] in {")", "]"}
+
+    def _heads_a_list(self) -> bool:
+        """A list of numbers before a list of names: "8, 7, 9 (S_acc, S_pre, S_qua)"."""
+        if self.following is None or not self._opens_a_bracket():
+            return False
+        return _LISTED.fullmatch(self.text, self.name.end, self.following.start) is not None
+
+    def _ends_a_remark(self) -> bool:
+        """A number amid a remark: "two (the sign reads “Exit 6”) for accuracy"."""
+        start = self.number.start
+        closes = self.joint.lstrip("\"'”").startswith((")", "]"))
+        return closes and _OPENED.search(self.text, max(self.floor, start - 3), start) is None
+
+    def _numbers_the_name(self) -> bool:
+        """It only counts: "Question 1: S_acc", "[1] S_acc: 7"."""
+        if self.sign == ":" and self._word_before():
+            return True
+        return self.names_first and self._is_bracketed() and not self.sign[:1].isalpha()
+
+    def _is_explained(self) -> bool:
+        """The name begins an explanation: "4/10 (realism suffers …)"."""
+        return self._opens_a_bracket() and not _CLOSES_OR_LISTS.match(self.text, self.name.end)
+
+    def _has_its_number_behind(self) -> bool:
+        """A name before a colon gets its number there, unless none of them does: `8 (S_acc): …`."""
+        if not _SIGNED.match(self.text, self.name.end):
+            return False
+        return self.names_first or not (self._is_bracketed() or self._opens_a_bracket())
+
+    def _is_in_another_column(self) -> bool:
+        """A column of its own, of images or of anything: `2   S_acc`."""
+        return not self.sign and self.text.startswith("  ", self.number.end)
+
+    def _counts_the_name(self) -> bool:
+        """A number before a name in words: "there are 2 artifacts", but not "I give 2 quality"."""
+        if self.sign or not isinstance(self.name, FactorName) or not self.name.in_words:
+            return False
+        word = self._word_before()
+        return word != "" and word not in _GIVES
+
+    def _word_before(self) -> str:
+        start = self.number.start
+        found = _WORD_BEFORE.search(self.text, max(self.floor, start - 24), start)
+        return found["word"].lower() if found else ""
 
 
-def pairs(
-    text: str,
-    start: int,
-    end: int,
-    names: Sequence[Name],
-    scale_of: Callable[[Name], Scale],
-    taken: Sequence[tuple[int, int]] = (),
-) -> list[Pair[Name]]:
-    """Return the names in a stretch of text that are given a number, each with it.
-
-    A number may stand behind its name or before it; where both can be, the ends of the stretch
-    decide, and where they do not, nobody gets it. `taken` are stretches whose numbers mean
-    something else: the names of images.
-    """
-    if len(names) > _MOST:
-        return []
-
-    scales = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
-    inside = sorted([*taken, *scales, *((name.start, name.end) for name in names)])
-    every = list(numbers_in(text, start, end))
-    numbers = _outside(every, inside)
-    forward = _forward(text, start, end, names, {number.start: number for number in numbers})
-    for place in [place for place in forward if _inside(place, taken)]:
-        del forward[place]
-
-    backward = _backward(text, start, names, numbers, forward)
-    forward = _without_joint_claims(text, names, forward, backward)
-    if names and _opens_with_a_number(text, names[0].start, numbers, backward):
-        forward = {place: claim for place, claim in forward.items() if claim.strong}
-
-    if names and _ends_with_a_number(text, names[-1].end, numbers, forward, end):
-        backward = {}
-
-    forward = _without_shifts(text, names, forward, end)
-    chosen = _resolved(names, numbers, forward, backward)
-    named = {number.start for number in every} - {number.start for number in numbers}
-    made = _made(text, end, names, scale_of, chosen, named)
-    listed = _respectively(text, end, names, numbers, scale_of)
-    if not listed:
-        return made
-
-    taken = {pair.name.start for pair in listed}
-    kept = [pair for pair in made if pair.name.start not in taken]
-    return sorted([*kept, *listed], key=lambda pair: pair.name.start)
+# --- Claims in doubt ---
 
 
-def _without_joint_claims(
-    text: str, names: Sequence[Name], forward: dict[int, _Claim], backward: dict[int, _Claim]
-) -> dict[int, _Claim]:
+def _without_joint_claims(line: _Stretch[Name], forward: _Claims, backward: _Claims) -> _Claims:
     """Return the claims without those of a list of names: "quality and realism with five, and two"
     gives realism nobody knows which."""
     claimed = {claim.label for claim in [*forward.values(), *backward.values()]}
     doubtful = {
         last
-        for first, last in _runs(text, names, _LISTED_NAMES)
-        if isinstance(names[last], FactorName) and not claimed.intersection(range(first, last))
-        if first < last
+        for first, last in line.lists
+        if isinstance(line.names[last], FactorName) and claimed.isdisjoint(range(first, last))
     }
     return {place: claim for place, claim in forward.items() if claim.label not in doubtful}
 
 
-_LISTED_NUMBERS = re.compile(r"[)\]]?[ ]*(?:[,;/&|]|,?[ ]and|,?[ ]und|,?[ ]y|,?[ ]et)[ ]*[(\[]?")
-_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
-_ORDERED = re.compile(r"respectiv|\border\b|jeweils|Reihenfolge", re.IGNORECASE)
-_IN_THAT_ORDER = re.compile(
-    r"[)\]]?[ ]*[,(]?[ ]*(?:respectively|in[ ](?:this|that|the[ ]same|the[ ]given)[ ]order"
-    r"|jeweils|in[ ]dieser[ ]Reihenfolge|respectivement|respectivamente)\b[ ]*[)]?[ ]*"
-    r"(?=[.;,!\n]|$)",
-    re.IGNORECASE,
+def _opens_with_a_number(line: _Stretch[Name], backward: _Claims) -> bool:
+    """Tell whether a number stands before all names and is nobody's: then any may be shifted."""
+    first = line.names[0].start
+    ahead = [number for number in line.numbers if number.start < first]
+    return any(
+        number.start not in backward and not counts(line.text, number, first) for number in ahead
+    )
+
+
+_NEAR = re.compile(r"\W{0,12}")
+
+
+def _ends_with_a_number(line: _Stretch[Name], forward: _Claims) -> bool:
+    """Tell whether a number right behind the last name is nobody's: then any may be shifted."""
+    last = line.names[-1].end
+    free = (each for each in line.numbers if each.start >= last and each.start not in forward)
+    number = next(free, None)
+    if number is None or not _NEAR.fullmatch(line.text, last, number.start):
+        return False
+
+    return not counts(line.text, number, line.end)
+
+
+def _without_shifts(line: _Stretch[Name], forward: _Claims) -> _Claims:
+    """Return the claims without those that may be shifted: `S_acc 9 - S_pre 5 - S_qua`.
+
+    Where only spaces or dashes part the entries and the last name has no number, the numbers may
+    as well stand before their names.
+    """
+    last = len(line.names) - 1
+    if any(claim.label == last for claim in forward.values()):
+        return forward
+
+    return {
+        place: claim for place, claim in forward.items() if claim.strong or _is_parted(line, claim)
+    }
+
+
+_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
+_EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
+_BEGINS_A_SENTENCE = re.compile(r"[ ](?!and\b|or\b)[a-z]{3,}[ ][a-z]")
+
+
+def _is_parted(line: _Stretch[Name], claim: _Claim) -> bool:
+    """Tell whether more than a space or a dash parts a number from the name behind it."""
+    text, place = line.text, claim.number.end
+    following = line.names[claim.label + 1]
+    if _PARTED.match(text, place, following.start):
+        return True
+    if not _BACKWARD.fullmatch(text, place, following.start):
+        return True
+    if claim.bracketed and _EXPLAINED.match(text, place, following.start):
+        return True
+
+    # "S_qua – 9 points Preservation suffers …": the last name begins a sentence.
+    is_last = claim.label + 2 == len(line.names)
+    return is_last and _BEGINS_A_SENTENCE.match(text, following.end) is not None
+
+
+# --- Who gets which number ---
+
+
+def _resolved(
+    line: _Stretch[Name], forward: _Claims, backward: _Claims
+) -> dict[int, _Claim | None]:
+    """Return by name what it gets; None where that is unclear."""
+    chosen: dict[int, _Claim | None] = {}
+
+    for place in sorted({*forward, *backward}):
+        rivals = [claims[place] for claims in (forward, backward) if place in claims]
+        claim = rivals[0] if len(rivals) == 1 else _preferred(line, *rivals)
+        if claim is None:
+            chosen |= dict.fromkeys((each.label for each in rivals), None)
+        else:
+            chosen[claim.label] = None if claim.label in chosen else claim
+
+    return chosen
+
+
+def _preferred(line: _Stretch[Name], ahead: _Claim, back: _Claim) -> _Claim | None:
+    """Return which of the names around a number gets it, or None where that cannot be told.
+
+    A sign decides, `S_acc: 8 S_pre`; else how the stretch begins and ends: `S_acc 8 S_pre 7` goes
+    from a name to a number, so that each number follows its name.
+    """
+    if ahead.strong != back.strong:
+        return ahead if ahead.strong else back
+
+    begins_with_a_name = line.names[0].start < line.numbers[0].start
+    ends_with_a_name = line.names[-1].start > line.numbers[-1].start
+    if begins_with_a_name == ends_with_a_name:
+        return None
+    return ahead if begins_with_a_name else back
+
+
+def _made(
+    line: _Stretch[Name],
+    chosen: dict[int, _Claim | None],
+    scale_of: Callable[[Name], Scale],
+    named: Set[int],
+) -> list[Pair[Name]]:
+    """Return the pairs; numbers that begin at one of the `named` are part of a name."""
+    starts = {claim.number.start for claim in chosen.values() if claim is not None}
+    others = starts | named
+    made = []
+
+    for index, claim in sorted(chosen.items()):
+        name = line.names[index]
+        if claim is None:
+            says = "it cannot be told which number is its own"
+            mark = Mark(None, (name.start, name.end), FaultKind.AMBIGUOUS, says)
+            made.append(Pair(name, mark, name.start, name.end))
+            continue
+
+        number, scale = claim.number, scale_of(name)
+        mark = number.mark(scale)
+        if mark.value is not None:
+            fault = _fault(line, claim, scale, starts, others)
+            mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault) if fault else mark
+
+        first, last = min(name.start, number.start), max(name.end, number.end)
+        made.append(Pair(name, mark, first, last, claim.backward, claim.bracketed, number.value))
+
+    return made
+
+
+def _fault(
+    line: _Stretch[Name], claim: _Claim, scale: Scale, starts: Set[int], others: Set[int]
+) -> str:
+    """Return why a number is not the score of the name that gets it, or nothing when it is."""
+    name, number = line.names[claim.label], claim.number
+    limit = line.limit(claim.label)
+    if _states_another_scale(line.text, name, number, limit, scale):
+        return "another scale is stated beside it"
+    if not claim.backward:
+        return entry_fault(line.text, number, limit, scale, others)
+
+    # What follows the name follows the number, too.
+    behind = Number(number.value, None, name.start, name.end, name.end)
+    following = min((place for place in starts if place >= name.end), default=limit)
+    return entry_fault(line.text, behind, min(limit, following), scale, others)
+
+
+def _states_another_scale(
+    text: str, name: FactorName | ImageName, number: Number, limit: int, scale: Scale
+) -> bool:
+    """Tell whether another scale stands beside a number: `S_acc (0-5): 4`, `S_acc: 4 (of 5)`."""
+    joint = text[name.end : number.start]
+    if "(" in joint and stated_tops(joint) - {scale.high}:
+        return True
+
+    behind = text[number.end : limit]
+    stated = behind.lstrip()[:3].startswith(("(", "[", "on ", "in ", "of "))
+    return stated and bool(stated_tops(behind[:40]) - {scale.high})
+
+
+# --- Lists of names beside numbers ---
+
+_SHARED = re.compile(r"[0-9][ ]for[ ](?:both|each)\b", re.IGNORECASE)
+_FOR_ALL = re.compile(
+    r"[ ]for[ ](?:both|each[ ]of)[ ](?:of[ ])?(?:the[ ])?(?:factors[ ]|criteria[ ])?", re.IGNORECASE
 )
+_ORDERED = re.compile(r"respectiv|\border\b|jeweils|Reihenfolge", re.IGNORECASE)
+
+
+def _listed_pairs(line: _Stretch[Name], scale_of: Callable[[Name], Scale]) -> list[Pair[Name]]:
+    """Return what lists of names get from one number for all, or from a list of numbers."""
+    if not line.lists:
+        return []
+
+    shared = _SHARED.search(line.text) is not None
+    ordered = _ORDERED.search(line.text, line.names[0].start, line.end) is not None
+    made: list[Pair[Name]] = []
+    for first, last in line.lists:
+        names = line.names[first : last + 1]
+        if shared:
+            made += _shared(line, names, scale_of)
+        if ordered:
+            made += _respectively(line, names, scale_of)
+
+    return made
+
+
+def _shared(
+    line: _Stretch[Name], names: Sequence[Name], scale_of: Callable[[Name], Scale]
+) -> Iterator[Pair[Name]]:
+    """Yield the names of a list that are all given one number: "8 for both quality and realism"."""
+    for number in line.numbers:
+        for_all = _FOR_ALL.fullmatch(line.text, number.end, names[0].start) is not None
+        if for_all and not is_hedged(line.text, 0, number.start):
+            for name in names:
+                yield _pair(name, number, scale_of(name))
+
+
+def _respectively(
+    line: _Stretch[Name], names: Sequence[Name], scale_of: Callable[[Name], Scale]
+) -> Iterator[Pair[Name]]:
+    """Yield what a list of names gets from a list of numbers beside it, where the text says that
+    they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
+    for first, last in _lists(line.text, line.numbers, _LISTED_NUMBERS):
+        numbers = line.numbers[first : last + 1]
+        if len(numbers) == len(names) and _go_together(line, names, numbers):
+            for name, number in zip(names, numbers, strict=True):
+                yield _pair(name, number, scale_of(name))
+
+
+def _pair(name: Name, number: Number, scale: Scale) -> Pair[Name]:
+    first, last = min(name.start, number.start), max(name.end, number.end)
+    return Pair(name, number.mark(scale), first, last)
+
+
 _NUMBERS_FOR = re.compile(r"[)\]]?[ ]*(?:for|on|in|für|pour|en)[ ]+(?:the[ ]+)?", re.IGNORECASE)
 _NUMBERS_BEHIND = re.compile(
     r"[ ]*(?:[:=→]|(?:is|are|get|gets|with|at|of|receive[sd]?|scores?)\b"
     r"|,?[ ]I(?:['’]d|[ ]would|[ ]will)?[ ](?:give|assign|rate|award)(?:[ ]it)?\b)[ ]*",
     re.IGNORECASE,
 )
-
-
-def _respectively(
-    text: str,
-    end: int,
-    names: Sequence[Name],
-    numbers: Sequence[Number],
-    scale_of: Callable[[Name], Scale],
-) -> list[Pair[Name]]:
-    """Return what a list of names gets from a list of numbers beside it, where the text says that
-    they go together: "8, 7 and 9 for S_acc, S_pre and S_qua, respectively"."""
-    shared = _SHARED.search(text) is not None if len(names) > 1 else False
-    if not shared and (len(names) < 2 or _ORDERED.search(text, names[0].start, end) is None):
-        return []
-
-    made: list[Pair[Name]] = []
-    for first, last in _runs(text, names, _LISTED_NAMES):
-        run = names[first : last + 1]
-        if shared and len(run) > 1:
-            made += _shared(text, run, numbers, scale_of)
-
-        for low, high in _runs(text, numbers, _LISTED_NUMBERS):
-            values = numbers[low : high + 1]
-            if len(values) != len(run) or len(run) < 2:
-                continue
-
-            before = _NUMBERS_FOR.fullmatch(text, values[-1].end, run[0].start)
-            behind = _NUMBERS_BEHIND.fullmatch(text, run[-1].end, values[0].start)
-            stop = run[-1].end if before else values[-1].end
-            if not (before or behind) or _IN_THAT_ORDER.match(text, stop, end) is None:
-                continue
-
-            for name, number in zip(run, values, strict=True):
-                low_end, high_end = sorted((name.start, number.start))
-                mark = number.mark(scale_of(name))
-                made.append(Pair(name, mark, low_end, max(name.end, number.end, high_end)))
-
-    return made
-
-
-_SHARED = re.compile(r"[0-9][ ]for[ ](?:both|each)\b", re.IGNORECASE)
-_FOR_ALL = re.compile(
-    r"[ ]for[ ](?:both|each[ ]of)[ ](?:of[ ])?(?:the[ ])?(?:factors[ ]|criteria[ ])?", re.IGNORECASE
+_IN_THAT_ORDER = re.compile(
+    r"[)\]]?[ ]*[,(]?[ ]*(?:respectively|in[ ](?:this|that|the[ ]same|the[ ]given)[ ]order"
+    r"|jeweils|in[ ]dieser[ ]Reihenfolge|respectivement|respectivamente)\b[ ]*[)]?[ ]*"
+    r"(?=[.;,!\n]|$)",
+    re.IGNORECASE,
 )
 
 
-def _shared(
-    text: str, run: Sequence[Name], numbers: Sequence[Number], scale_of: Callable[[Name], Scale]
-) -> Iterator[Pair[Name]]:
-    """Yield the names of a list that are all given one number: "8 for both quality and realism"."""
-    for number in numbers:
-        if _FOR_ALL.fullmatch(text, number.end, run[0].start) and not is_hedged(
-            text, 0, number.start
-        ):
-            for name in run:
-                yield Pair(name, number.mark(scale_of(name)), number.start, name.end)
-
-
-def _runs(
-    text: str, places: Sequence[Name] | Sequence[Number], joint: re.Pattern[str]
-) -> Iterator[tuple[int, int]]:
-    """Yield the first and last of things that stand in one list, joined by nothing else."""
-    first = 0
-    for index in range(1, len(places) + 1):
-        listed = index < len(places) and joint.fullmatch(
-            text, places[index - 1].end, places[index].start
-        )
-        if not listed:
-            yield first, index - 1
-            first = index
-
-
-# "S_acc (1-10)": the ends of the scale are nobody's scores.
-_SCALE_IN_BRACKETS = re.compile(r"[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{1,3}[ ]?[)\]]")
-_OPENED = re.compile(r"[(\[][ ]?\Z")
-_SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
-_LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
-_BRACKETS_OPEN = frozenset("([")
-_CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
-_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
-_EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
-_BEGINS_A_SENTENCE = re.compile(r"[ ](?!and\b|or\b)[a-z]{3,}[ ][a-z]")
-
-
-def _without_shifts(
-    text: str, names: Sequence[Name], forward: dict[int, _Claim], end: int
-) -> dict[int, _Claim]:
-    """Return the claims without those that may be shifted: `S_acc 9 - S_pre 5 - S_qua`.
-
-    Where only spaces or dashes part the entries and the last name has no number, the numbers may
-    as well stand before their names.
-    """
-    claimed = {claim.label for claim in forward.values()}
-    if not names or len(names) - 1 in claimed:
-        return forward
-
-    kept = {}
-
-    for place, claim in forward.items():
-        following = claim.label + 1
-        limit = names[following].start if following < len(names) else end
-        parted = _PARTED.match(text, claim.number.end, limit) is not None
-        parted = parted or _BACKWARD.fullmatch(text, claim.number.end, limit) is None
-        if following == len(names) - 1 and _BEGINS_A_SENTENCE.match(text, names[following].end):
-            # "S_qua – 9 points Preservation suffers …"
-            parted = True
-
-        if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
-            parted = True
-
-        if claim.strong or parted or following == len(names):
-            kept[place] = claim
-
-    return kept
-
-
-def _outside(numbers: Sequence[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
-    """Return the numbers, in order, that stand in none of these stretches, which are in order."""
-    kept = []
-    at = 0
-
-    for number in numbers:
-        while at < len(spans) and spans[at][1] <= number.start:
-            at += 1
-
-        if at == len(spans) or number.start < spans[at][0]:
-            kept.append(number)
-
-    return kept
-
-
-def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= place < last for first, last in spans)
-
-
-def _is_barred(name: FactorName | ImageName) -> bool:
-    return isinstance(name, FactorName) and name.modified
-
-
-def _opens_with_a_number(
-    text: str, first: int, numbers: Sequence[Number], backward: dict[int, _Claim]
-) -> bool:
-    """Tell whether a number stands before all names and is nobody's: then any may be shifted."""
-    for number in numbers:
-        if (
-            number.start < first
-            and number.start not in backward
-            and not counts(text, number, first)
-        ):
-            return True
-
-    return False
-
-
-def _ends_with_a_number(
-    text: str, last: int, numbers: Sequence[Number], forward: dict[int, _Claim], end: int
-) -> bool:
-    """Tell whether a number right behind the last name is nobody's: then any may be shifted."""
-    for number in numbers:
-        if number.start >= last and number.start not in forward:
-            near = re.fullmatch(r"\W{0,12}", text[last : number.start]) is not None
-            return near and not counts(text, number, end)
-    return False
-
-
-def _forward(
-    text: str, start: int, end: int, names: Sequence[Name], known: dict[int, Number]
-) -> dict[int, _Claim]:
-    """Return, by where it begins, each number that stands right behind a name.
-
-    `known` are the numbers of the stretch, by where they begin.
-    """
-    claims: dict[int, _Claim] = {}
-    for index, name in enumerate(names):
-        if _TERM.search(text, max(start, name.start - 12), name.start) or _is_barred(name):
-            continue
-
-        limit = names[index + 1].start if index + 1 < len(names) else end
-        bracket = _IN_BRACKETS.match(text, name.end, limit)
-        number = number_at(text, bracket.end(), limit) if bracket else None
-        closed = _CLOSED.match(text, number.end, limit) if number else None
-        if number is not None and closed is not None:
-            apart = text[name.end : name.end + 1] == " "
-            bare = number.top is None and not text[closed.end() : limit].strip()
-            if limit < end and bare and apart:
-                # "Accuracy (2) Quality (3)" numbers what comes next; "acc(2) qua(3)" does not.
-                continue
-
-            claims[number.start] = _Claim(index, number, strong=False, bracketed=True)
-            continue
-
-        joint = _JOINT.match(text, name.end, limit)
-        if joint is None:
-            continue
-
-        number = known.get(joint.end()) or number_at(text, joint.end(), limit)
-        if number is None or (number.start == name.end and not joint["sign"]):
-            continue
-        if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
-            continue
-
-        scored = _AFTER_ITS_NUMBER.search(text, start, name.start)
-        scored = scored or _SCORE_AT_THE_END.search(text, number.end, limit)
-        if scored and counts(text, number, limit):
-            # "4 (S_qua): 3 visible seams", "S_qua: 3 seams. Score: 4": it has another number.
-            continue
-
-        sign = (joint["sign"] or "") + (joint["words"] or "")
-        counted = number.value <= len(names) and _NUMBERED_NAME.search(
-            text, max(0, names[0].start - 8), names[0].start
-        )
-        weak = not _STRONG.search(sign)
-        if (weak or counted) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
-            # "4. Realism ::  2. Preservation :: 5": the number of the next name.
-            continue
-
-        claims[number.start] = _Claim(index, number, _STRONG.search(sign) is not None)
-
-    return claims
-
-
-def _backward(
-    text: str,
-    start: int,
-    names: Sequence[Name],
-    numbers: Sequence[Number],
-    forward: dict[int, _Claim],
-) -> dict[int, _Claim]:
-    """Return, by where it begins, each number that stands right before a name."""
-    claims: dict[int, _Claim] = {}
-    behind = {claim.label for claim in forward.values()}
-    for index, name in enumerate(names):
-        floor = names[index - 1].end if index else start
-        before = [
-            number for number in numbers if floor <= number.start and number.end <= name.start
-        ]
-        if not before:
-            continue
-        if _is_barred(name):
-            continue
-
-        number = before[-1]
-        if len(before) > 1 and _LISTED_NUMBERS.fullmatch(text, before[-2].end, number.start):
-            # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
-            continue
-
-        joint = _BACKWARD.fullmatch(text, number.end, name.start)
-        if joint is None or is_hedged(text, floor, number.start):
-            continue
-
-        listed = index + 1 < len(names) and _LISTED.fullmatch(
-            text, name.end, names[index + 1].start
-        )
-        if listed and (joint["sign"] or "") in _BRACKETS_OPEN:
-            # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
-            continue
-
-        if joint[0].lstrip("\"'”")[:1] in {")", "]"} and not _OPENED.search(
-            text, max(floor, number.start - 3), number.start
-        ):
-            # "two (the sign reads “Exit 6”) for accuracy": a number amid a remark.
-            continue
-
-        enclosed = text[number.start - 1 : number.start] in {"(", "["}
-        enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
-        if enclosed and not (joint["sign"] or "")[:1].isalpha() and behind:
-            # "[1] S_acc: 7": where names have their numbers behind them, this one counts.
-            continue
-        if (joint["sign"] or "") in _BRACKETS_OPEN and not _CLOSES_OR_LISTS.match(text, name.end):
-            # "4/10 (realism suffers …)": an explanation that a name begins.
-            continue
-        explained = not behind and (enclosed or (joint["sign"] or "") in _BRACKETS_OPEN)
-        if _SIGNED.match(text, name.end) and not explained:
-            # What is followed by a colon gets its number there.
-            continue
-        if not joint["sign"] and text.startswith("  ", number.end):
-            # A column of its own, of images or of anything.
-            continue
-        if not joint["sign"] and _counts_a_name(text, floor, number, name):
-            continue
-        if joint["sign"] == ":" and _WORD_BEFORE.search(
-            text, max(floor, number.start - 24), number.start
-        ):
-            # "Question 1: S_acc" numbers what follows.
-            continue
-
-        # An arrow may as well lead on to the next entry: "S_acc 4 → S_pre 9".
-        strong = joint["sign"] != "→" and _STRONG.search(joint["sign"] or "") is not None
-        claims[number.start] = _Claim(index, number, strong)
-
-    opened = any(claim.label == 0 for claim in claims.values())
-    # A name before the first number: then any number parted by spaces may belong to the one before.
-    return {place: claim for place, claim in claims.items() if opened or claim.strong}
-
-
-def _counts_a_name(text: str, floor: int, number: Number, name: FactorName | ImageName) -> bool:
-    """Tell whether a number right before a name in words only counts: "there are 2 artifacts"."""
-    if not isinstance(name, FactorName) or not name.in_words:
+def _go_together(line: _Stretch[Name], names: Sequence[Name], numbers: Sequence[Number]) -> bool:
+    """Tell whether two lists stand side by side, and words behind them say: in that order."""
+    if _NUMBERS_FOR.fullmatch(line.text, numbers[-1].end, names[0].start):
+        stop = names[-1].end
+    elif _NUMBERS_BEHIND.fullmatch(line.text, names[-1].end, numbers[0].start):
+        stop = numbers[-1].end
+    else:
         return False
-    before = _WORD_BEFORE.search(text, max(floor, number.start - 24), number.start)
-    return before is not None and before["word"].lower() not in _GIVES
-
-
-def _resolved(
-    names: Sequence[Name],
-    numbers: Sequence[Number],
-    forward: dict[int, _Claim],
-    backward: dict[int, _Claim],
-) -> dict[int, tuple[_Claim, bool] | None]:
-    """Return for each name its number, and whether that stands before it;
-    None where it is unclear."""
-    places = [name.start for name in names]
-    marks = [number.start for number in numbers] or [0]
-    behind = bool(places) and places[0] < marks[0] and places[-1] < marks[-1]
-    before = bool(places) and marks[0] < places[0] and marks[-1] < places[-1]
-    chosen: dict[int, tuple[_Claim, bool] | None] = {}
-
-    for place in sorted({*forward, *backward}):
-        ahead, back = forward.get(place), backward.get(place)
-        if ahead is not None and back is not None:
-            if ahead.strong != back.strong:
-                ahead, back = (ahead, None) if ahead.strong else (None, back)
-            elif behind or before:
-                ahead, back = (ahead, None) if behind else (None, back)
-            else:
-                chosen[ahead.label] = chosen[back.label] = None
-                continue
-
-        claim = ahead or back
-        if claim is None:
-            continue
-
-        if claim.label in chosen:
-            chosen[claim.label] = None
-        else:
-            chosen[claim.label] = (claim, ahead is None)
-
-    return chosen
-
-
-def _made(
-    text: str,
-    end: int,
-    names: Sequence[Name],
-    scale_of: Callable[[Name], Scale],
-    chosen: dict[int, tuple[_Claim, bool] | None],
-    named: Set[int],
-) -> list[Pair[Name]]:
-    """Return the pairs; numbers that begin at one of the `named` are part of a name."""
-    starts = {found[0].number.start for found in chosen.values() if found is not None}
-    made = []
-    for index, name in enumerate(names):
-        if index not in chosen:
-            continue
-
-        found = chosen[index]
-        if found is None:
-            mark = Mark(
-                None,
-                (name.start, name.end),
-                FaultKind.AMBIGUOUS,
-                "it cannot be told which number is its own",
-            )
-            made.append(Pair(name, mark, name.start, name.end))
-            continue
-
-        claim, backward = found
-        number = claim.number
-        limit = names[index + 1].start if index + 1 < len(names) else end
-        scale = scale_of(name)
-        fault = _fault(text, name, claim, limit, scale, starts, named, backward=backward)
-        mark = number.mark(scale)
-        joint = text[name.end : number.start]
-        behind = text[number.end : limit]
-        beside = behind.lstrip()[:3].startswith(("(", "[", "on ", "in ", "of "))
-        if ("(" in joint and stated_tops(joint) - {scale.high}) or (
-            beside and stated_tops(behind[:40]) - {scale.high}
-        ):
-            fault = "another scale is stated beside it"
-
-        if fault and mark.value is not None:
-            mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
-
-        made.append(
-            Pair(
-                name,
-                mark,
-                min(name.start, number.start),
-                max(name.end, number.end),
-                backward,
-                claim.bracketed,
-                number.value,
-            )
-        )
-
-    return made
-
-
-def _fault(
-    text: str,
-    name: FactorName | ImageName,
-    claim: _Claim,
-    limit: int,
-    scale: Scale,
-    starts: set[int],
-    named: Set[int],
-    *,
-    backward: bool,
-) -> str:
-    number = claim.number
-    others = starts | named
-    if not backward:
-        return entry_fault(text, number, limit, scale, others)
-
-    # What follows the name follows the number, too.
-    behind = Number(number.value, None, name.start, name.end, name.end)
-    following = min((place for place in starts if place >= name.end), default=limit)
-    return entry_fault(text, behind, min(limit, following), scale, others)
+    return _IN_THAT_ORDER.match(line.text, stop, line.end) is not None

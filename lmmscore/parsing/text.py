@@ -7,7 +7,7 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 Span = tuple[int, int]
@@ -88,7 +88,7 @@ _SAME_LENGTH = str.maketrans(
     | dict.fromkeys("─━═╌╍┄┅┈┉", "-")
     | dict.fromkeys("┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬┏┓┗┛┣┫┳┻╋╒╕╘╛╞╡╤╧╪╭╮╯╰", "+")
     | dict.fromkeys("〜∼～˜", "~")
-    | {"。": ".", "、": "、", "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"'}
+    | {"。": ".", "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"'}
     | {"〔": "(", "〕": ")", "≔": "=", "∶": ":", "꞉": ":", "⁄": "/", "∕": "/", "‒": "–", "―": "—"}
     | {chr(0x2460 + number): str(number + 1) for number in range(9)}
 )
@@ -105,7 +105,7 @@ class Plain:
     """… where that piece began in the original …"""
     fixed: tuple[bool, ...]
     """… and whether all of it stands for one place there."""
-    cuts: tuple[Span, ...] = field(default=())
+    cuts: tuple[Span, ...] = ()
     """Stretches of the original that are left out whole."""
 
     def span(self, start: int, end: int) -> Span:

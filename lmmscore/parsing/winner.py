@@ -168,42 +168,47 @@ def read_winner(
 ) -> WinnerReading:
     """Return which of two edits a reply prefers; `words` and `key` are those of the dialog."""
     text = _without_drafts(reply.text)
-    plain = _Plain(text)
-    meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
-    own = {_folded(word): meaning for word, meaning in meanings.items()}
-    fault = no_answer(reply)
-    if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
-        return WinnerReading(fault=fault)
+    silent = no_answer(reply)
+    if silent is not None and (reply.refusal or silent.kind != FaultKind.REFUSED):
+        return WinnerReading(fault=silent)
 
     if _is_cut_off(text):
         says = "the JSON has no end; raise the token limit with --max-tokens"
         return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
 
+    plain = _Plain(text)
     try:
-        found = (
-            _marked(text, plain, own, meanings)
-            or _in_json(text, own, key)
-            or _labelled(plain, own)
-            or _alone(plain, own)
-        )
+        found = _given(text, plain, words or {}, key)
     except _TwoVerdictsError as error:
         return WinnerReading(fault=Fault(FaultKind.CONTRADICTION, str(error)))
 
-    if found is None and fault is not None:
-        return WinnerReading(fault=fault)
+    # In what sounds like a refusal, a sentence states nothing.
+    if found is None and silent is None:
+        found = _stated(plain)
+    if found is None:
+        return WinnerReading(fault=silent or _nothing_found(reply))
 
-    found = found or _stated(plain)
-    if found is not None:
-        doubt = _doubt(text, found.span)
-        return WinnerReading(fault=doubt) if doubt else _reading(found)
+    doubt = _doubt(text, found.span)
+    return WinnerReading(fault=doubt) if doubt else _reading(found)
 
+
+def _given(text: str, plain: _Plain, words: Mapping[str, str], key: str) -> _Found | None:
+    """Return the verdict in the form it was asked for, the clearest first; raises for two."""
+    meanings = {word: _told_apart(word, meaning) for word, meaning in words.items()}
+    own = {_folded(word): meaning for word, meaning in meanings.items()}
+    return (
+        _marked(text, plain, own, meanings)
+        or _in_json(text, own, key)
+        or _labelled(plain, own)
+        or _alone(plain, own)
+    )
+
+
+def _nothing_found(reply: Reply) -> Fault:
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
-        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
-
-    return WinnerReading(
-        fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
-    )
+        return Fault(FaultKind.TRUNCATED, says)
+    return Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
 
 
 class _TwoVerdictsError(Exception):
@@ -320,12 +325,16 @@ def _marked(
 
 def _refuse_alternatives(text: str, marks: Sequence[_Found]) -> None:
     """Raise where the last two marks differ and stand on one line, unless the last is the final."""
-    if len(marks) < 2 or marks[-1].verdict == marks[-2].verdict:
+    if len(marks) < 2:
         return
 
-    between = text[marks[-2].span[1] : marks[-1].span[0]]
-    denied = _DENIED.search(text[: marks[-2].span[0]])
-    if "\n" not in between and not denied and not _FINAL.search(between):
+    earlier, last = marks[-2:]
+    between = text[earlier.span[1] : last.span[0]]
+    if earlier.verdict == last.verdict or "\n" in between or _FINAL.search(between):
+        return
+
+    # "not [[A>B]] but [[B>A]]"
+    if not _DENIED.search(text[: earlier.span[0]]):
         raise _TwoVerdictsError("two different verdicts side by side")
 
 
