@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from lmmscore.conversation import JsonForm
+from lmmscore.parsing.doubts import Note
 from lmmscore.parsing.names import UNKNOWN, Names, normal
-from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.remarks import cannot_tell, is_final, is_no_verdict, kind_of
 from lmmscore.parsing.tables import ReplyTable, Row, TableCell, entries_of

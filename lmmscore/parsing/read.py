@@ -15,10 +15,9 @@ from itertools import zip_longest
 from typing import Any
 
 from lmmscore.parsing.decide import decide, with_corrections, without_contradicted
-from lmmscore.parsing.doubts import Voids, voids
+from lmmscore.parsing.doubts import Voids, attributes, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
-from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
