@@ -208,17 +208,22 @@ class Contents:
 
         Images may be counted from 0, but then n of them end at n - 1.
         """
-        if self.names.n == 1 or all(each.position != 0 for each in said):
-            return said
-
-        named = {at for line in self.page.lines for image in line.images for at in image.positions}
-        for table in tables:
-            labels = [*table.rows[0], *(row[0] for row in table.rows)]
-            named |= {self.names.image_labelled(cell.text) or 0 for cell in labels[:100]}
-
-        if self.names.n not in named:
+        zero = self.names.n > 1 and any(each.position == 0 for each in said)
+        if not zero or self.names.n not in self._named_images(tables):
             return said
         return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+    def _named_images(self, tables: Sequence[ReplyTable]) -> set[int]:
+        """Return the images that prose and the headings of tables name, with scores or without."""
+        named: set[int] = set()
+        for line in self.page.lines:
+            named.update(*(image.positions for image in line.images))
+
+        for table in tables:
+            labels = [*table.rows[0], *(row[0] for row in table.rows)]
+            named.update(self.names.image_labelled(cell.text) or 0 for cell in labels[:100])
+
+        return named
 
     def _above(self, line: Line | None, sections: set[tuple[int, str]], of: str = "") -> Above:
         """Return what heads a table or a JSON text: the line before it, and that line's section.
@@ -230,31 +235,47 @@ class Contents:
         if line is None:
             return Above(None, verdict=True)
 
-        positions = line.positions or ()
-        position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
-        scored = self._taken.get(line.section, line.end) < line.end
-        if (line.section, of) in sections or scored:
-            position = None
-
+        taken = (line.section, of) in sections or self._taken.get(line.section, line.end) < line.end
         sections.add((line.section, of))
-        words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
-        colon = words.rstrip().endswith(":")
-        caption = kind_of(words) if colon or len(words) < 100 else None
-        if not colon and caption in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
-            # "One difference lies outside the target." is no caption.
-            caption = None
-
-        own = None if line.factors else caption
-        if own is Kind.VERDICT and not line.gap and line.kind is not Kind.VERDICT:
-            # "# dummy data", and right under it "scores =": dummy scores.
-            before = self.page.line_at(line.start - 1)
-            own = None if before is not None and before.heads else own
-
-        kind = own or line.kind
-        if position == UNKNOWN:
-            position = None
-
+        position = None if taken else self._only_image(line)
+        kind = self._own_kind(line) or line.kind
         return Above(position, kind is Kind.VERDICT, line.caption)
+
+    def _only_image(self, line: Line) -> int | None:
+        """Return the image that a line is of, where it is one that was shown among others."""
+        if self.names.n == 1 or line.positions is None or len(line.positions) != 1:
+            return None
+        return line.positions[0] if line.positions[0] != UNKNOWN else None
+
+    def _own_kind(self, line: Line) -> Kind | None:
+        """Return what the last line above says that numbers are; None where it says nothing of it,
+        or no more than a heading right over it has said."""
+        caption = None if line.factors or line.heads else self._caption_of(line)
+        if caption is Kind.VERDICT and self._is_under_another_kind(line):
+            return None
+        return caption
+
+    def _is_under_another_kind(self, line: Line) -> bool:
+        """Tell whether a line stands right under a heading of numbers that are no scores:
+        "# dummy data", and under it "scores ="."""
+        if line.gap or line.kind is Kind.VERDICT:
+            return False
+
+        before = self.page.line_at(line.start - 1)
+        return before is not None and before.heads
+
+    def _caption_of(self, line: Line) -> Kind | None:
+        """Return what the last sentence of a line says that the numbers under it are."""
+        words = self.page.words(line).rpartition(". ")[2]
+        colon = words.rstrip().endswith(":")
+        if not colon and len(words) >= _LONGEST_CAPTION:
+            return None
+
+        kind = kind_of(words)
+        if not colon and kind in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
+            # "One difference lies outside the target." is no caption.
+            return None
+        return kind
 
     def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:
         sections: set[tuple[int, str]] = set()
@@ -292,6 +313,7 @@ _OF_NUMBERS = frozenset(
     (Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND, Kind.SOURCE)
 )
 _SENTENCE_ENDS = re.compile(r"[.!?。]\W*$")
+_LONGEST_CAPTION = 100
 
 
 def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:
