@@ -74,11 +74,11 @@ def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
     """Return the scores of n images on these factors, or why they cannot be read. Never guesses."""
     if reply.finish == "content_filter":
         return _none(FaultKind.FILTERED, "the provider's content filter withheld the answer")
-    if not reply.text.strip():
-        return _wordless(reply)
     if reply.refusal:
         # Whatever numbers stand beside it: what was refused is no score.
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(reply.refusal)}")
+    if not reply.text.strip():
+        return _wordless(reply)
 
     reading = read_text(reply.text, factors, n)
     return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
@@ -98,8 +98,6 @@ def _none(kind: FaultKind, says: str) -> Reading:
 
 
 def _wordless(reply: Reply) -> Reading:
-    if reply.refusal:
-        return _none(FaultKind.REFUSED, f"the judge refused: {_short(reply.refusal)}")
     if reply.finish == "length":
         return _none(FaultKind.TRUNCATED, "the token limit was reached before any answer")
     return _none(FaultKind.EMPTY, "the answer is empty")
@@ -111,8 +109,10 @@ def _cut_by_limit(reading: Reading, text: str) -> Reading:
     cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
     if reading.complete and not cut_number and not _UNSETTLED.search(text):
         return reading
-    says = "the answer was cut off by the token limit; raise it with --max-tokens"
-    return _none(FaultKind.TRUNCATED, says)
+    return _none(FaultKind.TRUNCATED, _CUT_OFF)
+
+
+_CUT_OFF = "the answer was cut off by the token limit; raise it with --max-tokens"
 
 
 def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
@@ -148,8 +148,6 @@ class Contents:
         tables = tables_in(self.page.text, names, self.page.written)
         self.page.tables = [(table.start, table.end) for table in tables]
         prose = Prose(self.page)
-        self.void = ""
-        self._unplaced = prose.unplaced
         self._taken = self._sections_with_scores(prose)
         """Where each section first has a score in prose."""
         said = [*self._json_says(text), *self._tables_say(tables), *prose.said()]
@@ -897,14 +895,12 @@ def _loosely(name: str) -> str:
 # Both
 
 
-def _fault(kind: str, says: str) -> FormReading:
-    return FormReading(Reading(faults=(Fault(FaultKind(kind), says),)))
+def _fault(kind: FaultKind, says: str) -> FormReading:
+    return FormReading(_none(kind, says))
 
 
 def _cut(found: FormReading, reply: Reply) -> FormReading:
     """Return the reading; nothing of it where the reply was cut off before it was complete."""
     if reply.finish != "length" or found.reading.complete:
         return found
-    return _fault(
-        FaultKind.TRUNCATED, "the answer was cut off by the token limit; raise it with --max-tokens"
-    )
+    return _fault(FaultKind.TRUNCATED, _CUT_OFF)

@@ -328,8 +328,7 @@ def _is_unseen(sentence: str) -> bool:
 
 def sees_part(sentence: str) -> bool:
     """Tell whether a sentence says that only some images were seen: "Only one arrived." """
-    row = row_of(sentence)
-    return _PARTLY.search(row) is not None and not shows(row)
+    return _says(_PARTLY, sentence)
 
 
 _PARTLY = rule(
@@ -398,12 +397,13 @@ _UNDONE = rule(
 
 def takes_back(text: str) -> bool:
     """Tell whether a text withdraws what was said before it, or gives it to other images."""
-    return any(map(_is_undone, _sentences(text)))
+    return any(_says(_UNDONE, sentence) for sentence in _sentences(text))
 
 
-def _is_undone(sentence: str) -> bool:
+def _says(form: re.Pattern[str], sentence: str) -> bool:
+    """Tell whether a sentence has a form, and is not about what can be seen in a picture."""
     row = row_of(sentence)
-    return _UNDONE.search(row) is not None and not shows(row)
+    return form.search(row) is not None and not shows(row)
 
 
 def shows(row: str) -> bool:
@@ -787,8 +787,7 @@ def is_total(sentence: str) -> bool:
 
 def is_about_a_scale(sentence: str) -> bool:
     """Tell whether a sentence names a scale, in whatever language: "su 20", "from 0 to 20"."""
-    row = row_of(sentence)
-    return _SCALED.search(row) is not None and not shows(row)
+    return _says(_SCALED, sentence)
 
 
 _SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
@@ -796,8 +795,7 @@ _SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
 
 def prefers_low(sentence: str) -> bool:
     """Tell whether a sentence says that low numbers are the good ones."""
-    row = row_of(sentence)
-    return _LOW_IS_GOOD.search(row) is not None and not shows(row)
+    return _says(_LOW_IS_GOOD, sentence)
 
 
 def asks(sentence: str) -> bool:
