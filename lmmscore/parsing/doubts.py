@@ -2,7 +2,8 @@
 
 What stands apart from the entries (above all of them, behind all of them, as a caption) must be
 known to be harmless. What stands amid them explains them, and may say of pictures what it likes;
-there only words that void scores count.
+there only words that void scores count. Notes and flags beside scores (in JSON, XML and YAML) are
+read by their keys.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from itertools import chain
 
-from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.notes import Note, flag_in
+from lmmscore.parsing.lexicon import any_of, row_of
+from lmmscore.parsing.names import UNKNOWN, ImageName, Names
 from lmmscore.parsing.numbers import (
     LIKERT,
     is_upside_down,
@@ -39,6 +41,7 @@ from lmmscore.parsing.remarks import (
     is_innocent,
     is_neutral,
     is_of_the_picture,
+    is_plain,
     is_total,
     kind_of,
     lists_several,
@@ -53,6 +56,7 @@ from lmmscore.parsing.remarks import (
     takes_back,
     unsettles,
 )
+from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import Kind, Said
 
 _SENTENCE_END = re.compile(
@@ -119,47 +123,92 @@ def voids(
     page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iterable[Note]
 ) -> Voids:
     """Return what the judge itself says of its scores that makes them count for nothing."""
-    images: set[int] = set()
     asked = {factor.scale.high for factor in page.names.factors}
+    images: frozenset[int] = frozenset()
+    before = 0
+
+    for found in chain(
+        _by_notes(page, notes, asked),
+        _by_sentences(page, entries, said, asked),
+        _by_asides(page, said),
+        _by_captions(page, entries, asked),
+    ):
+        if found.all:
+            return found
+
+        images |= found.images
+        before = max(before, found.before)
+
+    return Voids(images=images, before=before)
+
+
+def _by_notes(page: Page, notes: Iterable[Note], asked: Set[Fraction]) -> Iterator[Voids]:
+    """Yield what notes and flags void: `"images_received": 0`, or `"note": …` in one image."""
     for note in notes:
-        whole = note.states_another_scale(asked)
-        if not whole and not note.casts_doubt():
+        rescaled = note.states_another_scale(asked)
+        if not rescaled and not note.casts_doubt():
             continue
 
-        if whole or note.image is None or page.n == 1:
-            return Voids(all=_because(f"{note.key}: {note.text}"))
-        images.add(note.image)
-
-    before = 0
-    unnamed = page.n > 1 and not any(line.images for line in page.lines)
-    by_order = unnamed or any(each.by_order for each in said)
-
-    for sentence in _sentences(page, entries, said):
-        whole = by_order and _is_of_another_order(sentence)
-        whole = whole or _ALIAS.search(sentence.text) is not None
-        whole = whole or _states_another_scale(sentence, asked)
-        doubted: set[int] = set()
-        if not whole:
-            doubted = _doubted(page, sentence)
-            whole = doubted == _EVERY
-
-        if not whole:
-            images |= doubted
-        elif sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
-            return Voids(all=_because(sentence.text))
+        if rescaled or note.image is None or page.n == 1:
+            yield Voids(all=_because(f"{note.key}: {note.text}"))
         else:
-            before = page.span(sentence.start, sentence.start + 1)[0]
+            yield Voids(images=frozenset((note.image,)))
 
+
+def _by_sentences(
+    page: Page, entries: Sequence[bool], said: Sequence[Said], asked: Set[Fraction]
+) -> Iterator[Voids]:
+    """Yield what sentences void; one that voids everything spares the scores that replace it."""
+    by_order = _are_placed_by_order(page, said)
+    for sentence in _sentences(page, entries, said):
+        whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
+        doubted = _EVERY if whole else _doubted(page, sentence)
+        if doubted != _EVERY:
+            yield Voids(images=frozenset(doubted))
+        elif sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
+            yield Voids(all=_because(sentence.text))
+        else:
+            yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+
+def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
+    """Tell whether only their order says which image scores are of."""
+    unnamed = page.n > 1 and not any(line.images for line in page.lines)
+    return unnamed or any(each.by_order for each in said)
+
+
+def _by_asides(page: Page, said: Sequence[Said]) -> Iterator[Voids]:
+    """Yield what words beside scores void, on their own line: "Draft (unseen): S_acc 7"."""
     for line in _lines_of(page, said):
-        if any(map(unsettles, _asides(page, line))):
-            of = {at for at in line.positions or () if at != UNKNOWN} if page.n > 1 else set()
-            if not of:
-                return Voids(all=_because(page.words(line)))
-            images |= of
+        if not any(map(unsettles, _asides(page, line))):
+            continue
 
+        images = _images_of(line) if page.n > 1 else set()
+        if images:
+            yield Voids(images=frozenset(images))
+        else:
+            yield Voids(all=_because(page.words(line)))
+
+
+def _by_captions(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> Iterator[Voids]:
+    """Yield what the words that lead up to scores void."""
     lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
-    return Voids(all=_because(lead)) if lead else Voids(images=frozenset(images), before=before)
+    if lead:
+        yield Voids(all=_because(lead))
 
+
+def _images_of(line: Line | None) -> set[int]:
+    """Return the images that a line is said of, as far as it is known which they are."""
+    positions = line.positions if line else None
+    return set(positions or ()) - {UNKNOWN}
+
+
+def _because(sentence: str) -> str:
+    short = " ".join(sentence.split())
+    return short if len(short) <= 100 else short[:97] + "…"
+
+
+# --- What one sentence voids ---
 
 _MISSING = re.compile(
     r"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:n/?a|none|unclear|no[ ]score"
@@ -170,39 +219,50 @@ _MISSING = re.compile(
 )
 _EVERY = {0}
 """Stands for every image there is."""
+_MAY_BE_UNREAL = frozenset((Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE))
 
 
 def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence leaves in doubt."""
-    if _MISSING.fullmatch(sentence.text) and not sentence.line.gap:
+    text, line = sentence.text, sentence.line
+    if _MISSING.fullmatch(text) and not line.gap:
         # "N/A", right under the factor that has no score.
         return set()
 
-    if sees_part(sentence.text) and page.n > 1:
+    if sees_part(text) and page.n > 1:
         # Which ones were not is hardly ever said.
         return _EVERY
 
-    if sees_nothing(sentence.text):
+    if sees_nothing(text):
         return _of_one(page, sentence) or _EVERY
 
-    line = sentence.line
-    if _orders_a_table(page, line, sentence.text):
+    if _orders_a_table(page, line, text):
         return set()
 
-    flag = flag_in(sentence.text) if sentence.place is not _Place.AMID else None
+    flag = flag_in(text) if sentence.place is not _Place.AMID else None
     if flag is not None and not sentence.factors:
-        return _EVERY if flag.casts_doubt() else set()
+        return _every_if(flag.casts_doubt())
 
     if sentence.place is _Place.AHEAD and line.kind is Kind.LEGEND and line.heads:
-        return _EVERY if sets_bounds(sentence.text) else set()
+        return _every_if(sets_bounds(text))
 
     if line.kind not in _MAY_BE_UNREAL:
         return set()
 
     if sentence.place is _Place.BEHIND:
         return _doubted_behind(page, sentence)
+    return _doubted_ahead_or_amid(page, sentence)
 
-    if sentence.place is _Place.AHEAD and asks(sentence.text):
+
+def _every_if(doubted: bool) -> set[int]:
+    return _EVERY if doubted else set()
+
+
+def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the images whose scores a sentence before the last of them leaves in doubt."""
+    text, line = sentence.text, sentence.line
+    ahead = sentence.place is _Place.AHEAD
+    if ahead and asks(text):
         return _EVERY
 
     alone = _meant(page, sentence)
@@ -214,23 +274,22 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
 
     in_section = page.n > 1 and line.positions is not None
     if in_section or sentence.factors or sentence.images:
-        return alone if alone and not line.heads and doubts_one(sentence.text) else set()
+        # It speaks of one image: whatever it voids, the others stay.
+        voided = alone and not line.heads and doubts_one(text)
+        return alone if voided else set()
 
-    if sentence.place is _Place.AHEAD:
-        return set() if _is_known_ahead(page, sentence) else _EVERY
-
-    return _EVERY if speaks_of_scores(sentence.text) else set()
+    if ahead:
+        return _every_if(not _is_known_ahead(page, sentence))
+    return _every_if(speaks_of_scores(text))
 
 
 def _meant(page: Page, sentence: _Sentence) -> set[int]:
     """Return the one image a sentence ahead of scores or amid them means, or the two it may mean:
     "The numbers repeat those of Image 1", under another image."""
     alone = _of_one(page, sentence)
-    if alone and sentence.images:
-        above = page.line_at(sentence.line.start - 1)
-        alone |= {at for at in (above.positions if above else None) or () if at != UNKNOWN}
-
-    return alone
+    if not alone or not sentence.images:
+        return alone
+    return alone | _images_of(page.line_at(sentence.line.start - 1))
 
 
 def _says_they_are_none(sentence: _Sentence) -> bool:
@@ -244,62 +303,74 @@ def _says_they_are_none(sentence: _Sentence) -> bool:
 
 def _is_left_alone(sentence: _Sentence) -> bool:
     """Tell whether a sentence is harmless where it stands, or no sentence: a label, an entry."""
-    # A caption ahead of scores must announce them; that it is harmless is not enough.
-    known = sentence.place is _Place.AMID or not sentence.is_caption
-    if known and is_harmless(sentence.text):
-        return True
-
     # Words of an entry that has no number are no remark.
-    return bool(_LABELLED.match(sentence.text) or sentence.line.factors)
-
-
-def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
-    """Tell whether what stands ahead of all scores is known to leave them what they are."""
-    text = sentence.text
-    if sentence.line.heading and not sentence.is_caption:
+    if sentence.line.factors or _LABELLED.match(sentence.text):
         return True
 
-    if announces(text) or explains(text) or is_of_the_picture(text):
-        return True
-
-    tops = {factor.scale.high for factor in page.names.factors}
-    if is_about_a_scale(text) and values_in(text) & tops and not is_doubtful(text):
-        return True
-
-    whole = _SENTENCE_END.search(text) is not None and not sentence.is_caption
-    if (whole or len(text.split()) > _LONGEST_CAPTION) and is_harmless(text):
-        return True
-
-    # Reasons first, then the number.
-    few = len(page.names.factors) <= _FEW
-    return few and not sentence.is_caption and is_innocent(text)
+    if sentence.is_caption and sentence.place is not _Place.AMID:
+        # A caption ahead of scores must announce them; that it is harmless is not enough.
+        return False
+    return is_harmless(sentence.text)
 
 
-_LONGEST_CAPTION = 8
 # "Weight: 4", "5 – average", "| Score | Meaning |", "f(2) = 26": no words about other lines.
 _LABELLED = re.compile(
     r"\W*[\w ]{1,24}[ ]*[:=][ ]*(?:\w+,[ ])?[0-9]|\W*[0-9]+[ ]*[:=–-]|[|+]|\w+_\w+:$"
     r"|[^.!?]*=[ ]*[-0-9(]|print\(|(?:import|from|return|def)[ ]\w+"
 )
-_MAY_BE_UNREAL = frozenset((Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE))
+
+
+def _is_known_ahead(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether what stands ahead of all scores is known to leave them what they are."""
+    text = sentence.text
+    if announces(text) or explains(text) or is_of_the_picture(text):
+        return True
+
+    if _repeats_the_scale(page, text):
+        return True
+
+    long = len(text.split()) > _LONGEST_CAPTION
+    if sentence.is_caption:
+        return long and is_harmless(text)
+
+    if sentence.line.heading or _gives_reasons(page, text):
+        return True
+
+    whole = long or _SENTENCE_END.search(text) is not None
+    return whole and is_harmless(text)
+
+
+_LONGEST_CAPTION = 8
+
+
+def _repeats_the_scale(page: Page, text: str) -> bool:
+    """Tell whether a sentence names the scale that was asked for: "Each from 0 to 10"."""
+    if not is_about_a_scale(text) or is_doubtful(text):
+        return False
+    asked = {factor.scale.high for factor in page.names.factors}
+    return bool(values_in(text) & asked)
+
+
+def _gives_reasons(page: Page, text: str) -> bool:
+    """Tell whether a sentence may be a reason for the number it stands before or behind."""
+    return len(page.names.factors) <= _FEW and is_innocent(text)
+
+
+_FEW = 2
+"""Who scores so few factors speaks of the picture before or after the numbers."""
 
 
 def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence behind all of them leaves in doubt."""
-    line, text = sentence.line, sentence.text
-    if makes_up(text) and not explains(text):
+    text, line = sentence.text, sentence.line
+    if _says_they_are_none(sentence):
         return _named_alone(page, sentence) or _EVERY
 
-    # A heading speaks of what follows it, if anything does.
-    last = line is page.lines[-1]
-    heads = line.heading or text.rstrip().endswith(":")
-    if heads and last:
-        begun = bool(sentence.images or sentence.factors)
-        return set() if begun or announces(text) or is_neutral(text) else _EVERY
-    if heads or line.kind is not Kind.VERDICT:
-        return set()
+    if line.heading or text.rstrip().endswith(":"):
+        # A heading speaks of what follows it, if anything does.
+        return _every_if(line is page.lines[-1] and not _begins_more(sentence))
 
-    if _LABELLED.match(text) or _lists_something_else(text):
+    if line.kind is not Kind.VERDICT or _LABELLED.match(text) or _lists_something_else(text):
         return set()
 
     if _swaps(sentence) or commands(text):
@@ -309,23 +380,40 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     if not sentence.images and not sentence.factors:
-        if len(page.names.factors) <= _FEW and is_innocent(text):
-            return set()
+        known = _gives_reasons(page, text) or _is_harmless_so_far(page, sentence)
+        return _every_if(not known)
 
-        cut = text.rpartition(" ")[0] if _is_cut_off(page, sentence) else ""
-        return set() if cut and is_harmless(cut) else _EVERY
-
-    # What gives a score another number is a correction of that score.
-    if _CORRECTED.search(text):
+    if not _may_undo_named(sentence):
         return set()
+    return _named_alone(page, sentence) or _EVERY
 
-    moved = reorders(text) and (len(sentence.positions) > 1 or bool(sentence.factors))
+
+def _begins_more(sentence: _Sentence) -> bool:
+    """Tell whether a heading with which a reply ends begins more of the same: "Image 3:"."""
+    if sentence.images or sentence.factors:
+        return True
+    return announces(sentence.text) or is_neutral(sentence.text)
+
+
+def _may_undo_named(sentence: _Sentence) -> bool:
+    """Tell whether a sentence that names images or factors may undo their scores: "Image 2 was a
+    guess"."""
+    text = sentence.text
+    if _CORRECTED.search(text):
+        # What gives a score another number is a correction of that score.
+        return False
+
+    if reorders(text) and (len(sentence.positions) > 1 or sentence.factors):
+        return True
+
     # In another language, what is said of an image's scores may take them back.
     strange = speaks_of_scores(text) and is_foreign(text)
-    if not (moved or strange or is_alarming(text) or takes_back(text)):
-        return set()
+    return strange or is_alarming(text) or takes_back(text)
 
-    return _named_alone(page, sentence) or _EVERY
+
+_CORRECTED = re.compile(
+    r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
+)
 
 
 def _lists_something_else(text: str) -> bool:
@@ -336,14 +424,14 @@ def _lists_something_else(text: str) -> bool:
     return kind_of(label) in {Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS} and not is_alarming(listed)
 
 
-_FEW = 2
-"""Who scores so few factors speaks of the picture before or after the numbers."""
+def _is_harmless_so_far(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a reply ends in the middle of a word, and the sentence is harmless without."""
+    written = page.text.rstrip()
+    if sentence.start + len(sentence.text) < len(written) or not written[-1:].isalpha():
+        return False
 
-
-def _is_cut_off(page: Page, sentence: _Sentence) -> bool:
-    """Tell whether a sentence is the last of a reply and ends in the middle of a word."""
-    end = sentence.start + len(sentence.text)
-    return end >= len(page.text.rstrip()) and page.text.rstrip()[-1:].isalpha()
+    begun = sentence.text.rpartition(" ")[0]
+    return bool(begun) and is_harmless(begun)
 
 
 def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
@@ -358,9 +446,28 @@ def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
     return named
 
 
-_CORRECTED = re.compile(
-    r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
-)
+def _of_one(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the one image that a sentence speaks of; none where it may be several."""
+    if page.n < 2 or len(sentence.images) > 1 or lists_several(sentence.text):
+        return set()
+
+    if sentence.images:
+        positions = sentence.images[0]
+    elif _may_mean_several(sentence):
+        return set()
+    else:
+        positions = sentence.line.positions or ()
+
+    return set(positions) - {UNKNOWN} if len(positions) == 1 else set()
+
+
+def _may_mean_several(sentence: _Sentence) -> bool:
+    """Tell whether a sentence that names no image may speak of more than the one above it."""
+    if _FROM_NOW_ON.search(sentence.text):
+        return True
+    return sentence.place is _Place.BEHIND and not _ONE_PICTURE.search(sentence.text)
+
+
 # What is said of pictures in the plural is said of more than the one it stands under.
 _FROM_NOW_ON = re.compile(
     r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those)\b", re.IGNORECASE
@@ -370,21 +477,6 @@ _ONE_PICTURE = re.compile(
     r"|\bit\b",
     re.IGNORECASE,
 )
-
-
-def _of_one(page: Page, sentence: _Sentence) -> set[int]:
-    """Return the one image that a sentence speaks of; none where it may be several."""
-    if page.n < 2 or len(sentence.images) > 1 or lists_several(sentence.text):
-        return set()
-
-    behind = sentence.place is _Place.BEHIND
-    several = _FROM_NOW_ON.search(sentence.text) is not None
-    unclear = several or (behind and not _ONE_PICTURE.search(sentence.text))
-    if not sentence.images and unclear:
-        return set()
-
-    positions = sentence.images[0] if sentence.images else sentence.line.positions or ()
-    return set(positions) if len(positions) == 1 and positions[0] != UNKNOWN else set()
 
 
 def _is_replaced(page: Page, sentence: _Sentence) -> bool:
@@ -410,14 +502,12 @@ def _announces(words: str) -> bool:
     return kind_of(words) is Kind.VERDICT and is_harmless(words)
 
 
-def _because(sentence: str) -> str:
-    short = " ".join(sentence.split())
-    return short if len(short) <= 100 else short[:97] + "…"
-
+# --- What stands beside scores on their line ---
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
+_NAME_OF_A_FILE = re.compile(r"\w_|\.\w{3,4}\b")
 
 
 def _lines_of(page: Page, said: Sequence[Said]) -> list[Line]:
@@ -466,10 +556,6 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
 
 # --- The sentences that are no part of an entry ---
 
-_NAME_OF_A_FILE = re.compile(r"\w_|\.\w{3,4}\b")
-_SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
-_SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
-
 
 def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:
     """Yield the sentences that are not part of an entry."""
@@ -477,33 +563,53 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
     last = max((page.plain.end_place(each.mark.span[1]) for each in said), default=0)
     apart = _paragraphs_behind(page, entries, first, last)
     closing = _closing(page, entries, last)
-    remarks = False
-    """Whether a heading behind all scores has named an image: what follows is said of it."""
 
     for line, scored in zip(page.lines, entries, strict=True):
-        if page.in_table(line) or page.names.keys_listed(page.text, line.head, line.end):
+        if _has_no_sentences(page, line):
             continue
 
         if scored and line.end < last and not _may_undo(page.words(line)):
             continue
 
-        remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
-        start = line.head
-        for number, match in enumerate([*_SENTENCE_END.finditer(page.text, start, line.end), None]):
-            end = match.end() if match else line.end
-            text = page.text[start:end]
-            behind = (apart <= line.start and not remarks and not scored) or start >= closing
-            gives = number == 0 and any(map(str.isdigit, text))
-            if text.strip() and (not scored or behind or _undoes(text, gives=gives)):
-                place = _Place.BEHIND if behind else _Place.AMID
-                if start < first and not behind:
-                    place = _Place.AHEAD
+        if apart <= line.start and line.heading and line.images:
+            # From here on images are spoken of one by one, as amid their scores.
+            apart = len(page.text) + 1
 
-                images = [each.positions for each in page.names.images_in(page.text, start, end)]
-                factors = {each.key for each in page.names.factors_in(page.text, start, end)}
-                yield _Sentence(text, start, line, place, images, factors)
+        behind = line.start if apart <= line.start and not scored else closing
+        for start, end in _cut(page, line):
+            place = _place_of(start, first, behind)
+            opens = start == line.head
+            if not scored or place is _Place.BEHIND or _undoes(page.text[start:end], opens=opens):
+                yield _sentence(page, line, (start, end), place)
 
-            start = end
+
+def _has_no_sentences(page: Page, line: Line) -> bool:
+    """Tell whether a line is a row of a table, or lists what the columns of numbers are."""
+    return page.in_table(line) or page.names.keys_listed(page.text, line.head, line.end)
+
+
+def _cut(page: Page, line: Line) -> Iterator[Span]:
+    """Yield where each sentence of a line begins and ends."""
+    start = line.head
+    for match in _SENTENCE_END.finditer(page.text, start, line.end):
+        yield start, match.end()
+        start = match.end()
+
+    if page.text[start : line.end].strip():
+        yield start, line.end
+
+
+def _place_of(start: int, first: int, behind: int) -> _Place:
+    """Return the place of what starts there, by where the first score stands and their end."""
+    if start >= behind:
+        return _Place.BEHIND
+    return _Place.AHEAD if start < first else _Place.AMID
+
+
+def _sentence(page: Page, line: Line, span: Span, place: _Place) -> _Sentence:
+    images = [each.positions for each in page.names.images_in(page.text, *span)]
+    factors = {each.key for each in page.names.factors_in(page.text, *span)}
+    return _Sentence(page.text[slice(*span)], span[0], line, place, images, factors)
 
 
 def _may_undo(words: str) -> bool:
@@ -514,14 +620,21 @@ def _may_undo(words: str) -> bool:
 _UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
 
 
-def _undoes(text: str, *, gives: bool) -> bool:
+def _undoes(text: str, *, opens: bool) -> bool:
     """Tell whether a sentence on a line of scores is more than an explanation of them; the one that
-    gives the score may say of the picture what it likes."""
+    opens the line and gives the score may say of the picture what it likes."""
     if sees_nothing(text):
         return True
-    if gives:
+
+    if opens and any(map(str.isdigit, text)):
         return False
-    return bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text)) or takes_back(text)
+
+    more = _SORRY.match(text) or _SPEAKS_OF_SCORES.search(text)
+    return more is not None or takes_back(text)
+
+
+_SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
+_SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
 
 
 def _closing(page: Page, entries: Sequence[bool], last: int) -> int:
@@ -530,10 +643,13 @@ def _closing(page: Page, entries: Sequence[bool], last: int) -> int:
     Sentences behind a score explain it. Where no other entry has any, they close the reply.
     """
     for line, scored in zip(page.lines, entries, strict=True):
-        if scored and line.end < last and _SENTENCE_END.search(page.text, line.head, line.end - 1):
-            return len(page.text)
+        if not scored:
+            continue
 
-        if scored and line.start <= last <= line.end:
+        if line.end < last and _SENTENCE_END.search(page.text, line.head, line.end - 1):
+            break
+
+        if line.start <= last <= line.end:
             end = _SENTENCE_END.search(page.text, last, line.end)
             return end.end() if end else len(page.text)
 
@@ -545,18 +661,35 @@ def _paragraphs_behind(page: Page, entries: Sequence[bool], first: int, last: in
 
     The next line, where no score has an explanation on a line of its own.
     """
-    bare = sum(entries) > 1
+    bare = _are_bare(page, entries, first, last)
     for line, scored in zip(page.lines, entries, strict=True):
-        if first <= line.start < last and not (scored or line.heads or line.images):
-            bare = False
+        if line.start < last:
+            continue
 
-        if line.start >= last and (line.gap or (bare and not scored)):
+        if line.gap or (bare and not scored):
             return line.start
 
     return len(page.text)
 
 
+def _are_bare(page: Page, entries: Sequence[bool], first: int, last: int) -> bool:
+    """Tell whether several lines have scores, and none between them explains any."""
+    return sum(entries) > 1 and all(
+        scored or line.heads or line.images
+        for line, scored in zip(page.lines, entries, strict=True)
+        if first <= line.start < last
+    )
+
+
 # --- Other scales, other orders ---
+
+
+def _changes_what_scores_mean(sentence: _Sentence, asked: Set[Fraction], *, by_order: bool) -> bool:
+    """Tell whether a sentence gives scores another scale, or images another name or order; their
+    order matters where nothing else says which score is whose."""
+    if by_order and _is_of_another_order(sentence):
+        return True
+    return _ALIAS.search(sentence.text) is not None or _states_another_scale(sentence, asked)
 
 
 _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
@@ -626,13 +759,15 @@ _REORDERED = re.compile(
 
 def _is_of_another_order(sentence: _Sentence) -> bool:
     """Tell whether images are said to be listed otherwise than shown: "Order: image 2, image 1"."""
-    if _ORDER.search(sentence.text):
-        named = [position for positions in sentence.images for position in positions]
-        listed = _LISTED.findall(sentence.text)
-        if named != sorted(named) or listed != sorted(listed, key=lambda sign: (len(sign), sign)):
-            return True
+    if _REORDERED.search(sentence.text):
+        return True
 
-    return _REORDERED.search(sentence.text) is not None
+    if not _ORDER.search(sentence.text):
+        return False
+
+    named = [position for positions in sentence.images for position in positions]
+    listed = _LISTED.findall(sentence.text)
+    return named != sorted(named) or listed != sorted(listed, key=lambda sign: (len(sign), sign))
 
 
 _LISTED = re.compile(r"(?<![0-9])[0-9]{1,2}(?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-H](?![A-Za-z0-9])")
@@ -650,31 +785,40 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     for index, line in enumerate(page.lines[:-1]):
         words = page.words(line)
-        if _heads_an_image(page, line) or line.factors or entries[index]:
-            continue
-
-        if line.kind is not Kind.VERDICT or page.in_table(line) or not any(map(str.isalpha, words)):
+        if entries[index] or not _may_head_scores(page, line, words):
             continue
 
         explained = index > 0 and entries[index - 1] and _goes_on(page, line)
-        if explained or not _may_head(line, words):
-            continue
-
-        if kind_of(words) not in {None, Kind.VERDICT}:
-            # What the caption says its numbers are has been heeded already.
+        if explained or _orders_a_table(page, line, words):
             continue
 
         below = page.lines[index + 1]
-        if _orders_a_table(page, line, words):
-            continue
-
-        heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
-        last = _SENTENCE_END.split(words.rstrip())[-1]
         apart = below.gap or bool(below.images)
-        if heads and not _is_known_to_head(words, last, apart=apart):
+        begins = _begins_scores(page, below, scored=entries[index + 1])
+        if begins and not _is_known_to_head(words, apart=apart):
             return words
 
     return ""
+
+
+def _begins_scores(page: Page, line: Line, *, scored: bool) -> bool:
+    """Tell whether a line names an image, opens a table, or has a score of the only image."""
+    return bool(line.images) or page.in_table(line) or (page.n == 1 and scored)
+
+
+def _may_head_scores(page: Page, line: Line, words: str) -> bool:
+    """Tell whether a line may be a caption of scores, of which more must be known."""
+    if line.kind is not Kind.VERDICT or not any(map(str.isalpha, words)):
+        return False
+
+    if line.factors or page.in_table(line) or _heads_an_image(page, line):
+        return False
+
+    if not _may_head(line, words):
+        return False
+
+    # What a caption says its numbers are (ranks, weights) has been heeded already.
+    return kind_of(words) in {None, Kind.VERDICT}
 
 
 def _orders_a_table(page: Page, line: Line, words: str) -> bool:
@@ -690,18 +834,23 @@ def _orders_a_table(page: Page, line: Line, words: str) -> bool:
 
 def _heads_an_image(page: Page, line: Line) -> bool:
     """Tell whether a line names images that were shown, and not all of them at once."""
-    for image in line.images:
-        counted = page.n == 1 or any(map(str.isdigit, page.text[image.start : image.end]))
-        every = len(image.positions) == page.n and not counted
-        if not every and any(0 <= at <= page.n for at in image.positions):
-            return True
-
-    return False
+    return any(_is_one_of_those_shown(page, image) for image in line.images)
 
 
-def _is_known_to_head(words: str, last: str, *, apart: bool) -> bool:
-    """Tell whether a caption is one under which scores stand; `last` is its last sentence,
-    and it may stand apart from them."""
+def _is_one_of_those_shown(page: Page, image: ImageName) -> bool:
+    """Tell whether a name is that of one image or some: "Image 2", but not "both images"."""
+    shown = any(0 <= at <= page.n for at in image.positions)
+    if page.n == 1 or len(image.positions) != page.n:
+        return shown
+
+    # "Images 1 and 2" heads what is said of these; "both" may be anything.
+    name = page.text[image.start : image.end]
+    return shown and any(map(str.isdigit, name))
+
+
+def _is_known_to_head(words: str, *, apart: bool) -> bool:
+    """Tell whether a caption is one under which scores stand; it may stand apart from them."""
+    last = _SENTENCE_END.split(words.rstrip())[-1]
     if announces(last) or is_neutral(words):
         return True
 
@@ -723,3 +872,226 @@ def _may_head(line: Line, words: str) -> bool:
 def _goes_on(page: Page, line: Line) -> bool:
     """Tell whether a line is indented right under another, and part of what that says."""
     return not line.gap and page.text.startswith("  ", line.start)
+
+
+# --- Notes and flags beside scores: a key and its value, in JSON, XML and YAML ---
+#
+# A key beside the images is harmless only if it is known. One that nobody has listed may say that
+# nothing was seen (`"image_access": "none"`), or that lower is better.
+
+_TALK = frozenset(
+    """note notes disclaimer warning comment comments remark remarks caveat caveats info summary
+    message limitation limitations reason reasons reasoning justification explanation rationale
+    feedback analysis description observation observations evidence details strengths weaknesses
+    purpose conclusion verdict overview why justifications explanations pros cons""".split()
+)
+_FAILURES = frozenset(("error", "status", "errors", "failure", "exception"))
+_NO_FAILURE = frozenset(
+    """ok okay success successful complete completed done none null false no final finished valid
+    evaluated scored 200 0""".split()
+) | {"", "no error", "no errors", "[]"}
+_ORIGINS = frozenset("source origin by rater raters author annotator annotators from".split())
+"""Keys that say whose scores they are."""
+_FREE = frozenset(
+    """name label title id index file filename path task category instruction instructions prompt
+    question best worst winner preferred weakest strongest""".split()
+)
+"""Keys under which anything may stand."""
+_NAMES = frozenset(
+    """number no better date time timestamp created version schema seed language lang locale
+    image images edit edits picture option candidate method turn step item session run type
+    kind dialog object role url""".split()
+)
+_QUANTITIES = frozenset(
+    """rank ranking ranks order total overall sum average mean confidence weight weights tokens
+    count n all certainty weighted s""".split()
+)
+_SCALES = frozenset("scale range min max minimum maximum top out of direction bounds".split())
+_TOPS = frozenset(("max", "maximum", "top"))
+_GOOD_FLAGS = frozenset(
+    """valid success ok okay done complete completed final real genuine finished usable reliable
+    trustworthy grounded access vision""".split()
+)
+_OTHER_FLAGS = frozenset(
+    """tie ties tied winner best same identical weighted json changed edited followed follows
+    compliant correct match matches pass passed higher""".split()
+)
+_YES = frozenset(("true", "yes", "1"))
+_NO = frozenset(("false", "no", "0", "none", "null", "", "n/a", "missing", "unavailable"))
+_UNREAL = any_of("UNREAL", "DRAFT", "WITHDRAW", "ALTER", "BROKEN", "NOT", "NOTHING", "FAIL")
+_SEEING = any_of("SEE", "ARRIVE", "REAL", "FINAL", "FILE")
+_PEOPLE = any_of("RATER", "OTHER", "UNREAL")
+_OWN_NAMES = frozenset(("judge", "model", "evaluator"))
+"""Keys under which the judge may give its own name."""
+_SMALL = frozenset("is are was has the a of by in on and for to s x factor factors".split())
+_KNOWN = _FREE | _NAMES | _QUANTITIES | _SCALES | _OWN_NAMES | _ORIGINS | _SMALL
+_FILE_NAME = re.compile(r"\.[a-z]{3,4}$|/")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
+_GRADES = frozenset(
+    """pass passed fail failed failure partial partially good bad poor fair excellent okay ok met
+    unmet satisfied correct incorrect wrong high medium low""".split()
+)
+"""How a score is told in words."""
+_TEMPLATE = re.compile(
+    r"\.{3}|…|<[^<>]{2,60}>|\{\{?[^{}]{2,60}\}\}?|\[(?:insert|your)[^\[\]]{2,60}\]"
+)
+"""What is to be filled in."""
+_SHORT = 4
+"""A remark of fewer words says one thing."""
+_NONE_OF = re.compile(r"(?:0|no|none|not)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A value beside scores, under a key in words, and the image it is said of, if it is of one."""
+
+    image: int | None
+    key: str
+    text: str
+
+    @property
+    def _words(self) -> set[str]:
+        return set(self.key.lower().split())
+
+    @property
+    def _value(self) -> str:
+        return " ".join(self.text.lower().split())
+
+    def casts_doubt(self) -> bool:
+        """Tell whether the scores it stands beside may be none."""
+        if self.key == "comment":
+            return _voids(self.text) or is_alarming(self.text)
+
+        words, value = self._words, self._value
+        if not words:
+            return value not in _YES | _NO and _voids(self.text)
+
+        unexpected = self._is_unexpected()
+        if unexpected is not None:
+            return unexpected
+
+        if _NUMBER.fullmatch(value):
+            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
+            return self.image is None and not known
+
+        if words & _FREE:
+            return False
+
+        said = f"{self.key}: {self.text}"
+        if _voids(said) or is_alarming(said):
+            return True
+
+        known = words <= _KNOWN or (is_plain(self.key) and is_harmless(self.text))
+        return self.image is None and not known
+
+    def _is_unexpected(self) -> bool | None:
+        """Tell whether a key of a known kind has a value that it should not have; None for any
+        other key. The order matters: `status: none` is a state before it is a flag."""
+        words, value = self._words, self._value
+        if words & _TALK:
+            return self._is_bad_talk()
+
+        if words & _FAILURES:
+            return value.strip(" .!") not in _NO_FAILURE
+
+        if _NONE_OF.match(value) and _SEEING.intersection(row_of(self.key)):
+            return True
+
+        if value in _YES | _NO and not words & _SCALES:
+            return self._is_a_bad_flag(words, denied=value in _NO)
+
+        if words & _OWN_NAMES:
+            return bool(_PEOPLE.intersection(row_of(value)))
+
+        if words & _ORIGINS:
+            return not _FILE_NAME.search(value) and not is_plain(value)
+
+        return None
+
+    def voids_a_score(self) -> bool:
+        """Tell whether it may void the one score that it stands beside, in an object of its own.
+
+        What explains a score may speak of anything; so only words that are nothing else count.
+        """
+        value = self._value
+        if _TEMPLATE.fullmatch(value):
+            return True
+
+        if value in _YES | _NO:
+            unreal = bool(_UNREAL.intersection(row_of(self.key))) or prefers_low(self.key)
+            return unreal and value in _YES
+
+        if self._words & _FAILURES:
+            return value.strip(" .!") not in _NO_FAILURE | _GRADES
+
+        if self._words & _ORIGINS:
+            return bool(_PEOPLE.intersection(row_of(value)))
+        return len(value.split()) < _SHORT and value not in _GRADES and unsettles(self.text)
+
+    def _is_bad_talk(self) -> bool:
+        if _TEMPLATE.fullmatch(self.text.strip()):
+            return True
+
+        if self.image is None:
+            return _voids(self.text) or not is_harmless(self.text)
+        # What explains an image's scores may say of it what it likes, but that it was not seen.
+        return sees_nothing(self.text) or doubts_one(self.text.partition(". ")[0])
+
+    def states_another_scale(self, asked: Set[Fraction]) -> bool:
+        """Tell whether it names the top of a scale, and none that was asked for."""
+        if not self._words & _SCALES:
+            return False
+        tops = stated_tops(f"{self.key} {self.text}") | stated_tops(self.text)
+        if self._words & _TOPS and _NUMBER.fullmatch(self.text.strip()):
+            tops.add(Fraction(self.text.strip(" %")))
+
+        return bool(tops) and not tops & asked
+
+    def _is_a_bad_flag(self, words: set[str], *, denied: bool) -> bool:
+        """Tell whether `is_placeholder: true` or `images_received: 0` says that there was nothing
+        to judge; whatever else a flag says, it may say so."""
+        row = row_of(self.key)
+        if prefers_low(self.key):
+            return not denied
+        if _UNREAL.intersection(row):
+            return not denied
+        if words & _GOOD_FLAGS or _SEEING.intersection(row):
+            return denied
+        return not words <= _KNOWN | _OTHER_FLAGS
+
+
+def _voids(text: str) -> bool:
+    """Tell whether a text beside scores says that they are none."""
+    return (
+        sees_nothing(text)
+        or makes_up(text)
+        or doubts_one(text)
+        or is_upside_down(text)
+        or prefers_low(text)
+    )
+
+
+_TAG = re.compile(r"<[A-Za-z][\w-]*((?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))+)\s*/?>")
+_COMMENT = re.compile(r"<!--(.{1,300}?)-->", re.DOTALL)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"'<>]*)[\"']")
+_FLAG = re.compile(r"\W*(?P<key>[a-z]+(?:_[a-z]+)+)[ ]*[:=][ ]*(?P<value>\S.{0,80})")
+
+
+def flag_in(line: str) -> Note | None:
+    """Return the note that a line of YAML is: `images_seen: 0`."""
+    found = _FLAG.fullmatch(line.strip())
+    return Note(None, found["key"].replace("_", " "), found["value"]) if found else None
+
+
+def attributes(text: str, names: Names) -> Iterator[Note]:
+    """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`.
+
+    Those that name a factor hold its score.
+    """
+    for comment in _COMMENT.findall(text):
+        yield Note(None, "comment", comment.strip())
+
+    for tag in _TAG.finditer(text):
+        for key, value in _ATTRIBUTE.findall(tag[1]):
+            if names.factor_named(key) is None:
+                yield Note(None, re.sub(r"[_-]", " ", key), value)

@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from lmmscore.conversation import JsonForm
+from lmmscore.parsing.doubts import Note
 from lmmscore.parsing.names import UNKNOWN, Names, normal
-from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.remarks import cannot_tell, is_final, is_no_verdict, kind_of
 from lmmscore.parsing.tables import ReplyTable, Row, TableCell, entries_of
@@ -393,12 +393,14 @@ _IMAGE_KEYS = frozenset(
 )
 _WEAK_IMAGE_KEYS = frozenset(_NUMBERING[1:]) | {"i", "编号", "序号", "番号", "번호", "nummer"}
 """They number images, unless the object is about a factor: then they may number anything."""
+_ALL_IMAGE_KEYS = _IMAGE_KEYS | _WEAK_IMAGE_KEYS
 _LABEL_KEYS = frozenset(
     """name label title file filename path which candidate method option output version
     sample result type kind key imagename imagefile imagelabel model system variant entry
     submission""".split()
 )
 """What stands there may name an image, "Image 2", or something that is no edit."""
+_SPEAKING_KEYS = _LABEL_KEYS | _WEAK_IMAGE_KEYS
 _TOP_KEYS = frozenset(
     """max maximum maxscore outof maxpoints top maximumscore scalemax maxvalue maxrating
     upperbound""".split()
@@ -486,20 +488,23 @@ def _notes(tree: Tree, image: int | None, names: Names, above: str = "") -> Iter
         image = 1 if names.n == 1 else _image_of(tree, names, weak=True)
 
     for key, node in tree.pairs:
-        if _matters(key, names) or _named_by(key, names)[1] is not None:
+        position, factor = _named_by(key, names)
+        if factor is not None or normal(key) in _SCORE_KEYS:
             continue
 
         if isinstance(node, Tree):
-            of = names.image_labelled(_spaced(key)) or image
-            yield from _notes(node, of, names, key or above)
-        elif tree.is_list and (_PLAIN_NUMBER.fullmatch(node.text) or _matters(node.text, names)):
-            # A cell of a table.
+            yield from _notes(node, position or image, names, key or above)
             continue
-        elif (
-            normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS
-            and names.image_labelled(_spaced(key)) is None
-        ):
+
+        names_an_image = position is not None or normal(key) in _ALL_IMAGE_KEYS
+        in_table = tree.is_list and _is_of_a_table(node, names)
+        if not names_an_image and not in_table:
             yield Note(image, _spaced(key or above), node.text)
+
+
+def _is_of_a_table(leaf: Leaf, names: Names) -> bool:
+    """Tell whether what is listed may be a cell of a table: a number, or the name of a column."""
+    return _PLAIN_NUMBER.fullmatch(leaf.text) is not None or _matters(leaf.text, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -903,19 +908,26 @@ def _of_images(
 ) -> Iterator[list[_JsonClaim]]:
     """Yield the claims of a list of images, each with its position."""
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
-    placed = {claim.position for entry in by_entry for claim in entry} - {None}
-    one_each = all(by_entry) and len(by_entry) == names.n
-
-    # As many entries as images, none of them named: they are in the order of the images shown.
-    if one_each and not placed and not any(labelled):
+    if not any(labelled) and _are_in_order(by_entry, names):
         for position, entry in enumerate(by_entry, 1):
             yield [replace(claim, position=position, by_order=True) for claim in entry]
 
         return
 
-    # A name that is not understood may be that of any image.
     for entry, has_label in zip(by_entry, labelled, strict=True):
-        yield [_placed_at(UNKNOWN, claim) for claim in entry] if has_label else entry
+        if has_label:
+            # A name that is not understood may be that of any image.
+            yield [_placed_at(UNKNOWN, claim) for claim in entry]
+        else:
+            yield entry
+
+
+def _are_in_order(by_entry: Sequence[list[_JsonClaim]], names: Names) -> bool:
+    """Tell whether there are as many entries as images, and none says which it is of: then they
+    are in the order of the images shown."""
+    if len(by_entry) != names.n or not all(by_entry):
+        return False
+    return all(claim.position is None for entry in by_entry for claim in entry)
 
 
 def _placed_at(position: int, claim: _JsonClaim) -> _JsonClaim:
@@ -944,9 +956,12 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
     """Tell whether an object has a key that images are named by, and is not about a factor."""
     if isinstance(node, Leaf) or _factor_of(node, names) is not None:
         return False
+
     if node.is_list:
         return _as_pair(node) is not None
-    return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
+
+    keys = _ALL_IMAGE_KEYS | _LABEL_KEYS
+    return any(normal(key) in keys and isinstance(value, Leaf) for key, value in node.pairs)
 
 
 def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:
@@ -983,37 +998,44 @@ def _placed(node: Tree, names: Names) -> tuple[list[tuple[int | None, Node]], bo
 
 
 def _mark(node: Node, factor: Factor) -> Mark:
+    """Return the score of a factor, or why it is none: `6`, `{"score": 6, "reason": …}`."""
     if isinstance(node, Leaf):
         return value_in(node.text, factor.scale, node.start)
 
     if _stated_tops(node) - {factor.scale.high}:
-        place = next(_leaves(node), Leaf("", 0))
-        span = (place.start, place.start + len(place.text))
-        return Mark(None, span, FaultKind.OFF_SCALE, "another scale is stated beside it")
+        says = "another scale is stated beside it"
+        return _faulty(next(_leaves(node), None), FaultKind.OFF_SCALE, says)
 
-    disclaimed = next(
-        (leaf for leaf in _leaves(node) if leaf.quoted and cannot_tell(leaf.text)), None
-    )
+    disclaimed = _disclaimed(node)
     if disclaimed is not None:
-        span = (disclaimed.start, disclaimed.start + len(disclaimed.text))
-        return Mark(None, span, FaultKind.DISCLAIMED, "the judge says that it could not see it")
+        return disclaimed
+
+    score = _score_of(node) or _only_number(node, factor)
+    if score is None:
+        return _faulty(next(_leaves(node), None), FaultKind.NOT_A_NUMBER, "it holds no score")
+    return _mark(score, factor)
+
+
+def _disclaimed(node: Tree) -> Mark | None:
+    """Return what says, beside a score, that it is none: `{"score": 6, "reason": "not shown"}`."""
+    for leaf in _leaves(node):
+        if leaf.quoted and cannot_tell(leaf.text):
+            return _faulty(leaf, FaultKind.DISCLAIMED, "the judge says that it could not see it")
 
     for key, inner in node.pairs:
         if not isinstance(inner, Leaf) or normal(key) in _SCORE_KEYS:
             continue
 
         if Note(1, _spaced(key), inner.text).voids_a_score():
-            span = (inner.start, inner.start + len(inner.text))
             says = f"what stands beside it may void it: “{_spaced(key)}: {inner.text[:60]}”"
-            return Mark(None, span, FaultKind.DISCLAIMED, says)
+            return _faulty(inner, FaultKind.DISCLAIMED, says)
 
-    score = _score_of(node) or _only_number(node, factor)
-    if score is None:
-        place = next(_leaves(node), Leaf("", 0))
-        span = (place.start, place.start + len(place.text))
-        return Mark(None, span, FaultKind.NOT_A_NUMBER, "it holds no score")
+    return None
 
-    return _mark(score, factor)
+
+def _faulty(leaf: Leaf | None, kind: FaultKind, says: str) -> Mark:
+    span = (leaf.start, leaf.start + len(leaf.text)) if leaf else (0, 0)
+    return Mark(None, span, kind, says)
 
 
 def _only_number(node: Tree, factor: Factor) -> Leaf | None:
@@ -1051,13 +1073,6 @@ def _leaves(node: Node) -> Iterator[Leaf]:
         yield from _leaves(inner)
 
 
-def _leaf_of(node: Tree, keys: frozenset[str]) -> Leaf | None:
-    for key, value in node.pairs:
-        if normal(key) in keys and isinstance(value, Leaf):
-            return value
-    return None
-
-
 def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
     """Return the image an object names; what says "Image 2" counts before what merely numbers."""
     if isinstance(node, Leaf):
@@ -1065,9 +1080,7 @@ def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
 
     leaves = [(normal(key), value.text) for key, value in node.pairs if isinstance(value, Leaf)]
     headed = {names.image_labelled(text) for key, text in leaves if key in _IMAGE_KEYS}
-    spoken = {
-        names.image_named(text) for key, text in leaves if key in _LABEL_KEYS | _WEAK_IMAGE_KEYS
-    }
+    spoken = {names.image_named(text) for key, text in leaves if key in _SPEAKING_KEYS}
     named = (headed | spoken) - {None}
     if len(named) > 1:
         return UNKNOWN if names.n > 1 else None

@@ -399,10 +399,9 @@ def _tables() -> _Tables:
 def _code(word: str) -> str:
     """Return the code of a word's class: its own, or that of the longest stem it begins with."""
     tables = _tables()
-    if word in tables.words:
-        return tables.words[word]
+    if word not in tables.words:
+        word = word.removesuffix("'s")
 
-    word = word.removesuffix("'s")
     if word in tables.words:
         return tables.words[word]
 

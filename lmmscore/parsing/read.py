@@ -15,10 +15,9 @@ from itertools import zip_longest
 from typing import Any
 
 from lmmscore.parsing.decide import decide, with_corrections, without_contradicted
-from lmmscore.parsing.doubts import Voids, voids
+from lmmscore.parsing.doubts import Voids, attributes, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
-from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
@@ -75,11 +74,11 @@ def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
     """Return the scores of n images on these factors, or why they cannot be read. Never guesses."""
     if reply.finish == "content_filter":
         return _none(FaultKind.FILTERED, "the provider's content filter withheld the answer")
-    if not reply.text.strip():
-        return _wordless(reply)
     if reply.refusal:
         # Whatever numbers stand beside it: what was refused is no score.
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(reply.refusal)}")
+    if not reply.text.strip():
+        return _wordless(reply)
 
     reading = read_text(reply.text, factors, n)
     return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
@@ -99,8 +98,6 @@ def _none(kind: FaultKind, says: str) -> Reading:
 
 
 def _wordless(reply: Reply) -> Reading:
-    if reply.refusal:
-        return _none(FaultKind.REFUSED, f"the judge refused: {_short(reply.refusal)}")
     if reply.finish == "length":
         return _none(FaultKind.TRUNCATED, "the token limit was reached before any answer")
     return _none(FaultKind.EMPTY, "the answer is empty")
@@ -112,8 +109,10 @@ def _cut_by_limit(reading: Reading, text: str) -> Reading:
     cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
     if reading.complete and not cut_number and not _UNSETTLED.search(text):
         return reading
-    says = "the answer was cut off by the token limit; raise it with --max-tokens"
-    return _none(FaultKind.TRUNCATED, says)
+    return _none(FaultKind.TRUNCATED, _CUT_OFF)
+
+
+_CUT_OFF = "the answer was cut off by the token limit; raise it with --max-tokens"
 
 
 def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
@@ -149,8 +148,6 @@ class Contents:
         tables = tables_in(self.page.text, names, self.page.written)
         self.page.tables = [(table.start, table.end) for table in tables]
         prose = Prose(self.page)
-        self.void = ""
-        self._unplaced = prose.unplaced
         self._taken = self._sections_with_scores(prose)
         """Where each section first has a score in prose."""
         said = [*self._json_says(text), *self._tables_say(tables), *prose.said()]
@@ -209,17 +206,22 @@ class Contents:
 
         Images may be counted from 0, but then n of them end at n - 1.
         """
-        if self.names.n == 1 or all(each.position != 0 for each in said):
-            return said
-
-        named = {at for line in self.page.lines for image in line.images for at in image.positions}
-        for table in tables:
-            labels = [*table.rows[0], *(row[0] for row in table.rows)]
-            named |= {self.names.image_labelled(cell.text) or 0 for cell in labels[:100]}
-
-        if self.names.n not in named:
+        zero = self.names.n > 1 and any(each.position == 0 for each in said)
+        if not zero or self.names.n not in self._named_images(tables):
             return said
         return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+    def _named_images(self, tables: Sequence[ReplyTable]) -> set[int]:
+        """Return the images that prose and the headings of tables name, with scores or without."""
+        named: set[int] = set()
+        for line in self.page.lines:
+            named.update(*(image.positions for image in line.images))
+
+        for table in tables:
+            labels = [*table.rows[0], *(row[0] for row in table.rows)]
+            named.update(self.names.image_labelled(cell.text) or 0 for cell in labels[:100])
+
+        return named
 
     def _above(self, line: Line | None, sections: set[tuple[int, str]], of: str = "") -> Above:
         """Return what heads a table or a JSON text: the line before it, and that line's section.
@@ -231,31 +233,47 @@ class Contents:
         if line is None:
             return Above(None, verdict=True)
 
-        positions = line.positions or ()
-        position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
-        scored = self._taken.get(line.section, line.end) < line.end
-        if (line.section, of) in sections or scored:
-            position = None
-
+        taken = (line.section, of) in sections or self._taken.get(line.section, line.end) < line.end
         sections.add((line.section, of))
-        words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
-        colon = words.rstrip().endswith(":")
-        caption = kind_of(words) if colon or len(words) < 100 else None
-        if not colon and caption in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
-            # "One difference lies outside the target." is no caption.
-            caption = None
-
-        own = None if line.factors else caption
-        if own is Kind.VERDICT and not line.gap and line.kind is not Kind.VERDICT:
-            # "# dummy data", and right under it "scores =": dummy scores.
-            before = self.page.line_at(line.start - 1)
-            own = None if before is not None and before.heads else own
-
-        kind = own or line.kind
-        if position == UNKNOWN:
-            position = None
-
+        position = None if taken else self._only_image(line)
+        kind = self._own_kind(line) or line.kind
         return Above(position, kind is Kind.VERDICT, line.caption)
+
+    def _only_image(self, line: Line) -> int | None:
+        """Return the image that a line is of, where it is one that was shown among others."""
+        if self.names.n == 1 or line.positions is None or len(line.positions) != 1:
+            return None
+        return line.positions[0] if line.positions[0] != UNKNOWN else None
+
+    def _own_kind(self, line: Line) -> Kind | None:
+        """Return what the last line above says that numbers are; None where it says nothing of it,
+        or no more than a heading right over it has said."""
+        caption = None if line.factors or line.heads else self._caption_of(line)
+        if caption is Kind.VERDICT and self._is_under_another_kind(line):
+            return None
+        return caption
+
+    def _is_under_another_kind(self, line: Line) -> bool:
+        """Tell whether a line stands right under a heading of numbers that are no scores:
+        "# dummy data", and under it "scores ="."""
+        if line.gap or line.kind is Kind.VERDICT:
+            return False
+
+        before = self.page.line_at(line.start - 1)
+        return before is not None and before.heads
+
+    def _caption_of(self, line: Line) -> Kind | None:
+        """Return what the last sentence of a line says that the numbers under it are."""
+        words = self.page.words(line).rpartition(". ")[2]
+        colon = words.rstrip().endswith(":")
+        if not colon and len(words) >= _LONGEST_CAPTION:
+            return None
+
+        kind = kind_of(words)
+        if not colon and kind in _OF_NUMBERS and _SENTENCE_ENDS.search(words):
+            # "One difference lies outside the target." is no caption.
+            return None
+        return kind
 
     def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:
         sections: set[tuple[int, str]] = set()
@@ -293,6 +311,7 @@ _OF_NUMBERS = frozenset(
     (Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND, Kind.SOURCE)
 )
 _SENTENCE_ENDS = re.compile(r"[.!?。]\W*$")
+_LONGEST_CAPTION = 100
 
 
 def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:
@@ -876,14 +895,12 @@ def _loosely(name: str) -> str:
 # Both
 
 
-def _fault(kind: str, says: str) -> FormReading:
-    return FormReading(Reading(faults=(Fault(FaultKind(kind), says),)))
+def _fault(kind: FaultKind, says: str) -> FormReading:
+    return FormReading(_none(kind, says))
 
 
 def _cut(found: FormReading, reply: Reply) -> FormReading:
     """Return the reading; nothing of it where the reply was cut off before it was complete."""
     if reply.finish != "length" or found.reading.complete:
         return found
-    return _fault(
-        FaultKind.TRUNCATED, "the answer was cut off by the token limit; raise it with --max-tokens"
-    )
+    return _fault(FaultKind.TRUNCATED, _CUT_OFF)

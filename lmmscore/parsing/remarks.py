@@ -179,7 +179,6 @@ _FINAL = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
 _STRIPPED = " #*_:>-•–—=|.,[]()\t"
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _INTRODUCED = re.compile(
@@ -202,26 +201,31 @@ def kind_of(caption: str) -> Kind | None:
 
     bare = _INTRODUCED.sub("", _BRACKETS.sub("", spaced).strip(_STRIPPED)).strip(_STRIPPED) or words
     scores = _OF_SCORES.search(words) is not None
-    final = _FINAL.search(words) is not None
 
     for kind, pattern in _COMPILED:
         named = pattern.search(words) or (bare != words and pattern.search(bare))
-        if not named:
-            continue
+        if named and not _heads_scores_all_the_same(kind, words, scores=scores):
+            return kind
 
-        mixed = scores and _MIXED.search(words) is not None
-        if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE} and mixed:
-            continue
+    return Kind.VERDICT if scores or is_final(words) else None
 
-        if kind is Kind.DIFFERENCE and scores:
-            continue
 
-        if kind is Kind.DRAFT and final and re.search(r"\bfinal\b", words, re.IGNORECASE):
-            continue
+def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
+    """Tell whether a caption names something else and scores: "Ranks and ratings", "Score gaps";
+    or, in one breath, the draft and what became of it: "Initial and final scores"."""
+    if kind is Kind.DRAFT:
+        return _CALLED_FINAL.search(words) is not None
 
-        return kind
+    if not scores:
+        return False
 
-    return Kind.VERDICT if scores or final else None
+    if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE}:
+        return _MIXED.search(words) is not None
+    return kind is Kind.DIFFERENCE
+
+
+_CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
+_MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
 
 
 def is_no_verdict(label: str) -> bool:
@@ -324,8 +328,7 @@ def _is_unseen(sentence: str) -> bool:
 
 def sees_part(sentence: str) -> bool:
     """Tell whether a sentence says that only some images were seen: "Only one arrived." """
-    row = row_of(sentence)
-    return _PARTLY.search(row) is not None and not shows(row)
+    return _says(_PARTLY, sentence)
 
 
 _PARTLY = rule(
@@ -394,12 +397,13 @@ _UNDONE = rule(
 
 def takes_back(text: str) -> bool:
     """Tell whether a text withdraws what was said before it, or gives it to other images."""
-    return any(map(_is_undone, _sentences(text)))
+    return any(_says(_UNDONE, sentence) for sentence in _sentences(text))
 
 
-def _is_undone(sentence: str) -> bool:
+def _says(form: re.Pattern[str], sentence: str) -> bool:
+    """Tell whether a sentence has a form, and is not about what can be seen in a picture."""
     row = row_of(sentence)
-    return _UNDONE.search(row) is not None and not shows(row)
+    return form.search(row) is not None and not shows(row)
 
 
 def shows(row: str) -> bool:
@@ -567,35 +571,19 @@ _UNTOLD = rule(
 
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence apart from all entries is known to leave scores as they are."""
+    return any(tells(sentence) for tells in _HARMLESS)
+
+
+def _is_of_a_known_form(sentence: str) -> bool:
+    """Tell whether a sentence explains, sums up, ends, or leaves factors out, and no more."""
     row = row_of(sentence)
-    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT)):
-        return True
+    return not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT))
 
-    if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
-        return True
 
-    if any(form.match(sentence) for form in (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN, _IN_BOLD)):
-        return True
-
-    if _is_of_something_else(sentence, row):
-        return True
-
-    if (_ALARM - _QUANTITY).intersection(row):
-        return False
-
-    if _ASSIGNED.match(row) and not _UNSETTLED.intersection(row):
-        # "These scores are assigned with careful consideration of how the images …"
-        return True
-
-    if _QUANTITY.intersection(row):
-        return False
-
-    if _NONE_OF.match(row):
-        return True
-
-    # The judge tells how it went about it: "in case of doubt I rounded down".
-    tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
-    return bool(tells) and not _UNSETTLED.intersection(row) and row.count(_NOBODY_KNOWS) <= _FEW
+def _is_a_set_phrase(sentence: str) -> bool:
+    """Tell whether a sentence is a phrase known as a whole: "All other scores stand"."""
+    phrases = (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN, _IN_BOLD)
+    return any(phrase.match(sentence) for phrase in phrases)
 
 
 _CONFIDENCE = re.compile(
@@ -624,19 +612,28 @@ _REST_STANDS = re.compile(
 )
 
 
-def _is_of_something_else(sentence: str, row: str) -> bool:
+def _is_of_something_else(sentence: str) -> bool:
     """Tell whether a whole sentence speaks neither of scores nor of who gave them: "The bridge lost
     one arch", in whatever language."""
+    row = row_of(sentence)
     if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
         return False
 
-    # In a language of which hardly a word is known, anything may be said.
-    words = [word for word in _WORD.findall(sentence.lower()) if len(word) > 1]
-    strange = sum(row_of(word) == _NOBODY_KNOWS for word in words)
-    if is_foreign(sentence) and 4 * strange > 3 * len(words):
+    if _REFERRING.intersection(row) or _TAKEN_FROM.match(row):
         return False
 
-    return not (_REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _is_unseen(sentence))
+    return not (_is_hardly_known(sentence) or _is_unseen(sentence))
+
+
+def _is_hardly_known(sentence: str) -> bool:
+    """Tell whether a sentence is in a language of which hardly a word is known: in that, anything
+    may be said."""
+    if not is_foreign(sentence):
+        return False
+
+    words = [word for word in _WORD.findall(sentence.lower()) if len(word) > 1]
+    strange = sum(row_of(word) == _NOBODY_KNOWS for word in words)
+    return 4 * strange > 3 * len(words)
 
 
 _SHORTEST_SENTENCE = 4
@@ -651,8 +648,42 @@ _TAKEN_FROM = rule(
     # "please do not use"
     ".* COURTESY .* NOT",
 )
+
+
+def _is_of_how_it_went(sentence: str) -> bool:
+    """Tell whether the judge says how it came to its scores, or how they came out: "in case of
+    doubt I rounded down", "none of the edits is perfect"."""
+    row = row_of(sentence)
+    if (_ALARM - _QUANTITY).intersection(row):
+        return False
+
+    settled = not _UNSETTLED.intersection(row)
+    if settled and _ASSIGNED.match(row):
+        # "These scores are assigned with careful consideration of how the images …"
+        return True
+
+    if _QUANTITY.intersection(row):
+        return False
+
+    if _NONE_OF.match(row):
+        return True
+
+    tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
+    return bool(tells) and settled and row.count(_NOBODY_KNOWS) <= _FEW
+
+
 _NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
 _FEW = 2
+# The quickest first: most sentences are of one of the first kinds.
+_HARMLESS = (
+    _is_of_a_known_form,
+    is_plain,
+    describes,
+    is_courteous,
+    _is_a_set_phrase,
+    _is_of_something_else,
+    _is_of_how_it_went,
+)
 
 
 def is_innocent(sentence: str) -> bool:
@@ -756,8 +787,7 @@ def is_total(sentence: str) -> bool:
 
 def is_about_a_scale(sentence: str) -> bool:
     """Tell whether a sentence names a scale, in whatever language: "su 20", "from 0 to 20"."""
-    row = row_of(sentence)
-    return _SCALED.search(row) is not None and not shows(row)
+    return _says(_SCALED, sentence)
 
 
 _SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
@@ -765,8 +795,7 @@ _SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
 
 def prefers_low(sentence: str) -> bool:
     """Tell whether a sentence says that low numbers are the good ones."""
-    row = row_of(sentence)
-    return _LOW_IS_GOOD.search(row) is not None and not shows(row)
+    return _says(_LOW_IS_GOOD, sentence)
 
 
 def asks(sentence: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -322,10 +322,7 @@ def _spaced(
 def _separators(line: str) -> Iterator[str]:
     """Yield what may part the cells of a line: commas, semicolons, or runs of spaces (the empty
     string)."""
-    if "," in line:
-        yield ","
-    if ";" in line:
-        yield ";"
+    yield from (mark for mark in ",;" if mark in line)
     if "  " in line or "\t" in line:
         yield ""
 
@@ -336,14 +333,21 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
     if any(len(cell.text) > _LONGEST_TITLE for cell in head):
         return False
 
-    if not any(_has_a_number(cell) for cell in head):
-        factors = [names.factor_named(cell.text) for cell in head]
-        known = len(factors) - factors.count(None)
-        enough = max(1, min(2, len(names.factors)))
-        if known >= enough:
-            return factors[0] is None or not head[0].text or _is_one_row(head, below, names)
+    if _heads_factors(head, names):
+        # A factor in the first column leaves no room for the images, unless there is only one.
+        return names.factor_named(head[0].text) is None or _is_one_row(head, below, names)
 
     return _heads_scores(head, names) or _heads_images(head, below, names)
+
+
+def _heads_factors(head: Row, names: Names) -> bool:
+    """Tell whether factors head columns, and nothing there has a number; where there are several
+    factors, one alone may be part of a sentence."""
+    if any(map(_has_a_number, head)):
+        return False
+
+    known = sum(names.factor_named(cell.text) is not None for cell in head)
+    return known >= max(1, min(2, len(names.factors)))
 
 
 def _heads_scores(head: Row, names: Names) -> bool:
@@ -600,8 +604,10 @@ class _TableReader:
         if any(self.names.image_named(cell.text) is not None for cell in within):
             return True
 
-        ranked = _RANK_COLUMN.fullmatch(self.head[0].text) is not None
-        return ranked and any(_IMAGE_COLUMN.fullmatch(cell.text) for cell in self.head[1:_WIDEST])
+        if not _RANK_COLUMN.fullmatch(self.head[0].text):
+            return False
+
+        return any(_IMAGE_COLUMN.fullmatch(cell.text) for cell in self.head[1:_WIDEST])
 
     def _may_hold_scores(self) -> bool:
         """Tell whether headings leave the numbers scores, and which is whose can be told."""
@@ -612,9 +618,14 @@ class _TableReader:
             # "S_acc ↓": the lower, the better.
             return False
 
-        # Columns without a heading, and rows of another length: nothing lines up.
-        blank = any(not cell.text for cell in self.head[1:])
-        return not blank or all(len(row) == len(self.head) for row in self.body)
+        return self._lines_up()
+
+    def _lines_up(self) -> bool:
+        """Tell whether it is clear which column a cell is of: all are headed, or as many as the
+        cells of each row."""
+        if all(cell.text for cell in self.head[1:]):
+            return True
+        return all(len(row) == len(self.head) for row in self.body)
 
     def entries(self) -> list[Entry]:
         """Return what the table says, by which way its factors and its images run."""
@@ -683,22 +694,32 @@ class _TableReader:
     def _images_as_rows(self, columns: Sequence[str | None]) -> list[Entry]:
         body = [row for row in self.body if not self._is_labelled_otherwise(row, columns)]
         images, by_order = self._images_of_rows(body, columns)
-        # Without a column that names images, a single row belongs to the image named above.
-        # One under "Rank" may number its image all the same.
-        ranked = _RANK_COLUMN.search(self.head[0].text) is not None
-        headed = len(body) == 1 and not ranked
-        alone = {self.above} if self.above is not None and headed else set()
+        if images is None:
+            images = [self._image_above(body)] * len(body)
+
         found: list[Entry] = []
-        for row, named in zip(body, images or [alone] * len(body), strict=True):
-            # A bar too many or too few: which column a number stands in is anybody's guess.
-            # The last row may have been cut off.
-            short = len(row) < len(self.head) and row is not body[-1]
+        for row, named in zip(body, images, strict=True):
             # Image 0 is the only one where no other is.
-            zero = self.n == 1 and named == {0} and {1} in (images or ())
-            if not short and not zero and len(row) <= len(self.head):
+            zero = self.n == 1 and named == {0} and {1} in images
+            if not zero and self._is_whole(row, last=row is body[-1]):
                 found += self._row_entries(row, named, columns)
 
         return [replace(entry, by_order=by_order) for entry in found]
+
+    def _image_above(self, body: Sequence[Row]) -> set[int]:
+        """Return the image named above the table: a single row that names none belongs to it.
+
+        One under "Rank" may number its image all the same.
+        """
+        ranked = _RANK_COLUMN.search(self.head[0].text) is not None
+        return {self.above} if self.above is not None and len(body) == 1 and not ranked else set()
+
+    def _is_whole(self, row: Row, *, last: bool) -> bool:
+        """Tell whether a row has a cell for each column; the last one may have been cut off.
+
+        A bar too many or too few: which column a number stands in is anybody's guess.
+        """
+        return len(row) == len(self.head) or (last and len(row) < len(self.head))
 
     def _row_entries(
         self, row: Row, images: set[int], columns: Sequence[str | None]
@@ -756,9 +777,12 @@ class _TableReader:
         numbers = [at for at in free if _NUMBER_COLUMN.fullmatch(self.head[at].text)]
         if 0 not in free:
             return numbers
+
         if numbers:
-            return [0, *numbers] if self._are_images(body) else numbers
-        return [at for at in free if at == 0 or self._numbers_images(body, at)]
+            labelled = self._are_images(body)
+            return [0, *numbers] if labelled else numbers
+
+        return [0, *(at for at in free if at and self._numbers_images(body, at))]
 
     def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
         named = {self._image_at(row, column) for column in columns}
@@ -800,43 +824,41 @@ class _TableReader:
     def _one_image(self, first: Sequence[str | None]) -> list[Entry]:
         """Read a table of factor and score: of the image named in its corner or above it."""
         scored = [(key, row) for key, row in zip(first, self.rows, strict=True) if key]
-        if self.n > 1 and len({key for key, _ in scored}) < len(scored):
+        keys = {key for key, _ in scored}
+        if self.n > 1 and len(keys) < len(scored):
             # A factor comes twice: another image has begun unannounced.
             return []
 
         # Where the first line is a score already, there is no heading.
         head = [] if first[0] else self.head
         column = _score_column(head, [row for _, row in scored], 1)
-        found: list[Entry] = []
-        for key, row in scored:
-            cell = _score_cell(row, column, 1)
-            if cell is not None:
-                found += self._entry(self.above, key, cell)
-
-        return found
+        rows = [(self.above, key, row) for key, row in scored]
+        return self._scores(rows, column, 1)
 
     def _of_one_factor(self, key: str) -> list[Entry]:
         """Read `| Image 1 | 6 |` under a factor."""
         column = _score_column(self.head, self.body, 1)
         images, by_order = self._images_of_rows(self.body, [None] * len(self.head))
-        found: list[Entry] = []
-        for row, named in zip(self.body, images or (), strict=False):
-            cell = _score_cell(row, column, 1)
-            if cell is not None and len(named) == 1:
-                found += self._entry(next(iter(named)), key, cell)
-
-        return [replace(entry, by_order=by_order) for entry in found]
+        named = zip(self.body, images or (), strict=False)
+        rows = [(image, key, row) for row, of in named if len(of) == 1 for image in of]
+        return [replace(entry, by_order=by_order) for entry in self._scores(rows, column, 1)]
 
     def _a_line_a_score(self) -> list[Entry]:
         """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
         scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
         column = _score_column(self.head, scored, 2)
         images = self._images_above(scored)
+        keys = [self._factor_in(row[1]) or "" for row in scored]
+        return self._scores(zip(images, keys, scored, strict=True), column, 2)
+
+    def _scores(
+        self, rows: Iterable[tuple[int | None, str, Row]], column: int | None, first: int
+    ) -> list[Entry]:
+        """Return what a column says in rows of which the image and the factor are known."""
         found: list[Entry] = []
-        for row, image in zip(scored, images, strict=True):
-            key = self._factor_in(row[1])
-            cell = _score_cell(row, column, 2)
-            if key is not None and cell is not None:
+        for image, key, row in rows:
+            cell = _score_cell(row, column, first)
+            if cell is not None:
                 found += self._entry(image, key, cell)
 
         return found
@@ -920,8 +942,7 @@ def _column_of_several(headings: Mapping[int, str], rows: Sequence[Row]) -> int 
 
     clear = _matching(_EXACTLY_SCORES, scores) or _matching(_SCORE_COLUMN, scores)
     if len(clear) == 2:
-        weights = [at for at, title in headings.items() if kind_of(title) is Kind.WEIGHTS]
-        clear = [at for at in clear if _is_weighted(rows, at, weights, {*clear} - {at})]
+        clear = _weighted(clear, headings, rows)
 
     return clear[0] if len(clear) == 1 else None
 
@@ -930,13 +951,21 @@ def _matching(pattern: re.Pattern[str], titles: Mapping[int, str]) -> list[int]:
     return [column for column, title in titles.items() if pattern.fullmatch(title)]
 
 
-def _is_weighted(
-    rows: Sequence[Row], column: int, weights: Sequence[int], products: Set[int]
-) -> bool:
-    """Tell whether another column holds the products of this one and of the weights."""
-    return any(
-        _is_product(rows, column, weight, product) for weight in weights for product in products
-    )
+def _weighted(
+    columns: Sequence[int], headings: Mapping[int, str], rows: Sequence[Row]
+) -> list[int]:
+    """Return those of the columns that, times a column of weights, make another of them."""
+    weights = [at for at, title in headings.items() if kind_of(title) is Kind.WEIGHTS]
+    return [
+        column
+        for column in columns
+        if any(
+            _is_product(rows, column, weight, product)
+            for weight in weights
+            for product in columns
+            if product != column
+        )
+    ]
 
 
 def _is_product(rows: Sequence[Row], column: int, weight: int, product: int) -> bool:
