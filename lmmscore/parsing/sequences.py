@@ -12,7 +12,7 @@ from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Scale
 
 SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
 CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
@@ -270,20 +270,19 @@ class Sequences:
     def _rows_of_factors(self, lines: Sequence[int]) -> dict[int, list[Listed]]:
         """Return what lists by factor say,
         where all factors have one and their order is certain."""
-        keys = [self.page.lines[index].factors[0].key for index in lines]
-        whole = len(keys) == len(self.names.factors) == len(set(keys))
-        if not whole:
+        keys = {self.page.lines[index].factors[0].key for index in lines}
+        if not len(lines) == len(keys) == len(self.names.factors):
             return {}
 
-        above = [line for line in self.page.lines[: min(lines)] if line.images]
+        above = [line for line in self.page.lines[: lines[0]] if line.images]
         listed = [line for line in above if self._lists_all(line)]
         stated = bool(listed) or _ORDER_STATED.search(self.text) is not None
         if self.n <= 2 and not stated and not all(map(self._is_labelled, lines)):
             return {}
 
-        for line in above:
-            if line not in listed and line.head < line.images[0].start + 3:
-                return {}
+        others = [line for line in above if line not in listed]
+        if any(line.head < line.images[0].start + 3 for line in others):
+            return {}
 
         return {index: self._sequence(self.page.lines[index]) for index in lines}
 
@@ -346,12 +345,14 @@ class Sequences:
             if number is None or CONDITION.search(lead) or is_no_verdict(lead):
                 continue
 
-            mark = number.mark(only.scale)
-            fault = entry_fault(self.text, number, line.end, only.scale)
-            if fault:
-                mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
+            yield None, only.key, undisputed(self.text, number, line.end, only.scale)
 
-            yield None, only.key, mark
+
+def undisputed(text: str, number: Number, end: int, scale: Scale) -> Mark:
+    """Return what a number says, or why nobody can say: "8, or rather 7"."""
+    mark = number.mark(scale)
+    fault = entry_fault(text, number, end, scale)
+    return Mark(None, mark.span, FaultKind.AMBIGUOUS, fault) if fault else mark
 
 
 # --------------------------------------------------------------------------------------------------
@@ -362,6 +363,8 @@ class Sequences:
 # factors in the same order, each is of one image, and it is enough that the labels count them.
 # --------------------------------------------------------------------------------------------------
 
+_Cells = list[tuple[int, Pair[FactorName]]]
+"""Scores, each with the index of its line."""
 _LONGEST_LABEL = 80
 _INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
 
@@ -373,38 +376,43 @@ def whole_lists(
 
     Nothing where a score is missing, comes twice, or is in doubt.
     """
+    lists = _lists_in_order(page, found)
+    if not lists or not all(_may_be_scores(page, cells) for cells in lists):
+        return
+
+    if page.n == 1:
+        positions = [1] if _numbered_alike(page, lists[0]) else []
+    else:
+        positions = _counted(_labels(page, lists), page.names) or _labelled_behind(page, lists)
+
+    for position, cells in zip(positions, lists, strict=False):
+        for index, pair in cells:
+            yield index, position, pair
+
+
+def _lists_in_order(page: Page, found: Sequence[Sequence[Pair[FactorName]]]) -> list[_Cells]:
+    """Return the scores of a reply as n lists of all factors in the same order, if they are."""
     cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
     size = len(page.names.factors)
     if size < 2 or len(cells) != page.n * size:
-        return
+        return []
 
     if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
-        return
+        return []
 
     keys = [pair.name.key for _, pair in cells]
     order = keys[:size]
     if len(set(order)) < size or keys != order * page.n:
-        return
+        return []
 
-    groups = [cells[place : place + size] for place in range(0, len(cells), size)]
-    if not all(_may_be_scores(page, group) for group in groups):
-        return
-
-    if page.n == 1:
-        positions = [1] if _numbered_alike(page, groups[0]) else []
-    else:
-        positions = _counted(_labels(page, groups), page.names) or _labelled_behind(page, groups)
-
-    for position, group in zip(positions, groups, strict=False):
-        for index, pair in group:
-            yield index, position, pair
+    return [cells[place : place + size] for place in range(0, len(cells), size)]
 
 
 # What stands before a name where all are numbered: "; F2 (".
 _NUMBERED = re.compile(r"[\W_]*(?P<sign>[A-Za-z]{0,2})[ .]?(?P<number>[0-9]{1,2})[\W_]*")
 
 
-def _numbered_alike(page: Page, cells: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+def _numbered_alike(page: Page, cells: _Cells) -> bool:
     """Tell whether nothing but a running number of the same kind stands before each name."""
     signs = set()
     before = 0
@@ -420,7 +428,7 @@ def _numbered_alike(page: Page, cells: Sequence[tuple[int, Pair[FactorName]]]) -
     return len(signs) == 1
 
 
-def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+def _may_be_scores(page: Page, group: _Cells) -> bool:
     """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
     kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
     if kinds == {Kind.RANKS}:
@@ -431,9 +439,7 @@ def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) ->
 _LABEL_BEHIND = re.compile(r"[ ]*[–—-]?[ ]*[(\[][^()\[\]]{1,40}[)\]]\W*|[ ]*(?:←|<-)[^\n]{1,40}")
 
 
-def _labelled_behind(
-    page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]
-) -> list[int]:
+def _labelled_behind(page: Page, groups: Sequence[_Cells]) -> list[int]:
     """Return the images that stand in brackets behind their lists: `S_acc 8, S_pre 5 (Image 1)`."""
     labels = []
     for group in groups:
@@ -449,7 +455,7 @@ def _labelled_behind(
     return _counted(labels, page.names)
 
 
-def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
+def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     """Return what stands right before each list: on its line, and above it on lines of its own."""
     labels = []
     for group, following in pairwise(groups):
@@ -470,20 +476,23 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
     if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
         return []
 
-    named = [
-        {at for image in names.images_in(label, 0, len(label)) for at in image.positions}
-        for label in labels
-    ]
-    if all(len(each) == 1 for each in named):
-        positions = [at for each in named for at in each]
-        return positions if sorted(positions) == [*range(1, len(labels) + 1)] else []
+    every = [*range(1, len(labels) + 1)]
+    named = [_positions_in(label, names) for label in labels]
+    if all(len(positions) == 1 for positions in named):
+        found = [position for positions in named for position in positions]
+        return found if sorted(found) == every else []
 
     if any(named) or any(map(is_no_verdict, labels)):
         return []
 
     # The same words around 1, 2, 3 …, or around a, b, c …
     forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
-    return [*range(1, len(labels) + 1)] if set.intersection(*forms) else []
+    return every if set.intersection(*forms) else []
+
+
+def _positions_in(label: str, names: Names) -> set[int]:
+    images = names.images_in(label, 0, len(label))
+    return {position for image in images for position in image.positions}
 
 
 def _forms(label: str, position: int, names: Names) -> Iterator[str]:
