@@ -88,6 +88,11 @@ class Line:
     heads: bool = False
     """Whether it is a heading and says nothing itself."""
 
+    @property
+    def keys(self) -> set[str]:
+        """The factors it names, each once."""
+        return {factor.key for factor in self.factors}
+
 
 class Page:
     """A reply laid out: its lines, and what heads each of them."""
@@ -276,7 +281,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
-            several = scores[index] > 1 or len({factor.key for factor in line.factors}) > 2
+            several = scores[index] > 1 or len(line.keys) > 2
             if _leads_on(page, line, several=several):
                 state.closed()
 
@@ -490,7 +495,7 @@ _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
 
 def _is_a_strange_list(page: Page, line: Line) -> bool:
     """Tell whether a line names several factors and numbers that could not be put together."""
-    if len({factor.key for factor in line.factors}) < 2:
+    if len(line.keys) < 2:
         return False
     return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
 
@@ -656,7 +661,7 @@ def _labelled(page: Page, line: Line, head: re.Match[str]) -> int | None:
     if letter is None:
         return page.names.image_labelled(head["short"] or head["ordinal"])
 
-    if letter.islower() and len({factor.key for factor in line.factors}) < 2:
+    if letter.islower() and len(line.keys) < 2:
         # "a) S_acc: 9" counts factors.
         return None
 
@@ -1166,7 +1171,7 @@ def _numbers_name_images(page: Page) -> str:
 
     found = False
     for line in numbered:
-        several = len({factor.key for factor in line.factors}) > 1
+        several = len(line.keys) > 1
         if several and 1 <= (line.number or 0) <= page.n:
             if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
                 return ""

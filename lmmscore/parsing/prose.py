@@ -100,7 +100,6 @@ _SOMEONE_SAID = re.compile(
     re.IGNORECASE,
 )
 _NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
-_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 _NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
     r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
@@ -339,7 +338,7 @@ class Prose:
         """Return the factor a list of images is about: named before it on its line, or above it."""
         if self.only is not None:
             return self.only.key
-        if len({factor.key for factor in line.factors}) > 1:
+        if len(line.keys) > 1:
             return None
 
         if line.factors:
@@ -388,7 +387,7 @@ class Prose:
 
     def _is_factor_heading(self, line: Line) -> bool:
         """Tell whether a line names one factor, at its head, and no number: "Factor 2: Realism"."""
-        if line.images or len({factor.key for factor in line.factors}) > 1:
+        if line.images or len(line.keys) > 1:
             return False
 
         lead = self.text[line.head : line.factors[0].start]
@@ -446,7 +445,7 @@ class Prose:
         return whole or found
 
     def _in_reply(self, mark: Mark) -> Mark:
-        return replace(mark, span=self.page.span(*mark.span))
+        return Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
 
     def _placed(self) -> Iterator[Said]:
         """Yield what is said of images that are named, as far as it is certain which."""
@@ -474,8 +473,7 @@ class Prose:
             yield said
 
         for position, key, mark in self._sequences.of_only_factor():
-            placed = replace(mark, span=self.page.span(*mark.span))
-            yield Said(position, key, placed, "prose", -2)
+            yield Said(position, key, self._in_reply(mark), "prose", -2)
 
     def _doubted_together(self) -> set[int]:
         """Return the sections under a heading of several images whose scores may be one image's.
@@ -502,7 +500,7 @@ class Prose:
     def _listing_parts(self) -> Iterator[Part]:
         """Yield the parts of all lines that give scores, or name factors as if they did."""
         for line, scored in zip(self.page.lines, self.entries, strict=True):
-            if scored or len({factor.key for factor in line.factors}) > 1:
+            if scored or len(line.keys) > 1:
                 yield from line.parts
 
     def _line_says(self, index: int) -> Iterator[Said]:
@@ -555,10 +553,12 @@ class Prose:
         if not bare or bare[-1] is not line.factors[-1]:
             return None
 
+        if bare != line.factors:
+            return bare[-1]
+
         # "S_acc: The realism suffers, … Score: 7."
         others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
-        opens = bare == line.factors and not others
-        ended = opens and self._ending_score(line, bare[0]) is not None
+        ended = not others and self._ending_score(line, bare[0]) is not None
         return bare[0] if ended else bare[-1]
 
     def _part_says(
@@ -881,6 +881,7 @@ class Prose:
 
         if _RESULTS_IN.match(tail):
             return True
+
         return lead.endswith("with") and _REACHES.match(tail) is not None
 
     def _taken_over(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> int | None:
@@ -1003,6 +1004,7 @@ class Prose:
         """Tell whether what opens a line may take its scores away from the image of its section."""
         opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
         if opens is not None and not all(pair.backward for pair in found):
+            # "(2) S_acc: 7" may be of the second image.
             return True
 
         if (own and is_final(own)) or _OTHER_NAME.fullmatch(lead):
@@ -1027,7 +1029,7 @@ class Prose:
             self.unplaced = True
             return
 
-        placed = Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
+        placed = self._in_reply(mark)
         for position in positions or (None,):
             if self._recurs(section, key, position, index):
                 self.unplaced = True
@@ -1119,7 +1121,7 @@ class Prose:
     def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
         opens = _TWO_WORDS.search(self.text, line.head, last.start) is None
-        several = len({factor.key for factor in line.factors}) > 1
+        several = len(line.keys) > 1
         ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:
             return
@@ -1377,7 +1379,7 @@ class Prose:
                     self.unplaced = True
                     continue
 
-                mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
+                mark = self._in_reply(pair.mark)
                 unit = -1 - line.section
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
 
@@ -1413,11 +1415,14 @@ class Prose:
                 self.unplaced = True
                 continue
 
-            placed = replace(mark, span=self.page.span(*mark.span))
+            placed = self._in_reply(mark)
 
             for position in positions or (None,):
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
+
+
+_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 
 
 def _takes_all_back(tail: str) -> bool:
@@ -1443,6 +1448,7 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
         return counted and several and all(pair.bracketed for pair in found)
 
     if counted:
+        # "1 – Accuracy" alone may be a score.
         return len(values) > 1
 
     return several and _steps(values) == {Fraction(1, 10)}

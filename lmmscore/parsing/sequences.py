@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
@@ -271,20 +271,25 @@ class Sequences:
         """Return what lists by factor say,
         where all factors have one and their order is certain."""
         keys = {self.page.lines[index].factors[0].key for index in lines}
-        if not len(lines) == len(keys) == len(self.names.factors):
+        whole = len(lines) == len(keys) == len(self.names.factors)
+        if not whole or not self._is_order_certain(lines):
             return {}
-
-        above = [line for line in self.page.lines[: lines[0]] if line.images]
-        listed = [line for line in above if self._lists_all(line)]
-        stated = bool(listed) or _ORDER_STATED.search(self.text) is not None
-        if self.n <= 2 and not stated and not all(map(self._is_labelled, lines)):
-            return {}
-
-        others = [line for line in above if line not in listed]
-        if any(line.head < line.images[0].start + 3 for line in others):
-            return {}
-
         return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+    def _is_order_certain(self, lines: Sequence[int]) -> bool:
+        """Tell whether the numbers of lists by factor stand in the order of the images."""
+        above = [line for line in self.page.lines[: lines[0]] if line.images]
+        others = [line for line in above if not self._lists_all(line)]
+        if any(line.head < line.images[0].start + 3 for line in others):
+            # What heads the lists may be that image.
+            return False
+
+        # Two numbers for two images may be a coincidence: their order must be stated.
+        if self.n > 2 or len(others) < len(above):
+            return True
+
+        stated = _ORDER_STATED.search(self.text) is not None
+        return stated or all(map(self._is_labelled, lines))
 
     def _lists_all(self, line: Line) -> bool:
         """Tell whether a line names all images in their order, and says nothing else."""
@@ -363,10 +368,9 @@ def undisputed(text: str, number: Number, end: int, scale: Scale) -> Mark:
 # factors in the same order, each is of one image, and it is enough that the labels count them.
 # --------------------------------------------------------------------------------------------------
 
+
 _Cells = list[tuple[int, Pair[FactorName]]]
 """Scores, each with the index of its line."""
-_LONGEST_LABEL = 80
-_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
 
 
 def whole_lists(
@@ -397,9 +401,11 @@ def _lists_in_order(page: Page, found: Sequence[Sequence[Pair[FactorName]]]) -> 
     if size < 2 or len(cells) != page.n * size:
         return []
 
+    # "S_acc(2): 8" says itself of which image it is.
     if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
         return []
 
+    # The first list sets the order of all.
     keys = [pair.name.key for _, pair in cells]
     order = keys[:size]
     if len(set(order)) < size or keys != order * page.n:
@@ -471,28 +477,40 @@ def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     return [" ".join(each.split()) for each in ("\n".join(opening), *labels)]
 
 
+_LONGEST_LABEL = 80
+
+
 def _counted(labels: Sequence[str], names: Names) -> list[int]:
     """Return the images that labels name or count; nothing where they do not do so alike."""
     if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
         return []
 
-    every = [*range(1, len(labels) + 1)]
     named = [_positions_in(label, names) for label in labels]
-    if all(len(positions) == 1 for positions in named):
-        found = [position for positions in named for position in positions]
-        return found if sorted(found) == every else []
+    found = [*chain(*named)]
+    every = [*range(1, len(labels) + 1)]
+    if found:
+        # Every label names one image, and no two the same.
+        complete = all(named) and sorted(found) == every
+        return found if complete else []
 
-    if any(named) or any(map(is_no_verdict, labels)):
-        return []
+    return every if _count_alike(labels, names) else []
 
-    # The same words around 1, 2, 3 …, or around a, b, c …
+
+def _count_alike(labels: Sequence[str], names: Names) -> bool:
+    """Tell whether labels are the same words around 1, 2, 3 …, or around a, b, c …"""
+    if any(map(is_no_verdict, labels)):
+        return False
+
     forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
-    return every if set.intersection(*forms) else []
+    return bool(set.intersection(*forms))
 
 
 def _positions_in(label: str, names: Names) -> set[int]:
     images = names.images_in(label, 0, len(label))
     return {position for image in images for position in image.positions}
+
+
+_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
 
 
 def _forms(label: str, position: int, names: Names) -> Iterator[str]:
