@@ -36,29 +36,52 @@ from lmmscore.parsing.sequences import (
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
-_ASKS = re.compile(
-    r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
+# --- Names and their numbers ---
+
+_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
+_NONE_FOR = re.compile(
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
+    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
+    re.IGNORECASE,
 )
-_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
-_HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
-_FULL_STOP = re.compile(r"[.!?][ ]+")
-_LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
-_CLAUSE_ENDS = re.compile(r"[,;:.)]")
-_NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
+_OTHER_VERB = re.compile(
+    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
+)
+_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
+_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+_COMPARED = re.compile(
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
+    r"[\s(]*$",
+    re.IGNORECASE,
+)
 # Behind an image: its score, and what begins an explanation.
 _SCORED_ITEM = re.compile(
     r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
-_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
-_IN_VAIN = re.compile(
-    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
-    r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
-    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+_HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
+
+# --- Lists under images, and sentences ---
+
+_FULL_STOP = re.compile(r"[.!?][ ]+")
+_NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
+_LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
+_BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
+_COMPARED_BEHIND = re.compile(
+    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
     re.IGNORECASE,
 )
+_GIVEN_BELOW = re.compile(
+    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
+    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _LEADS = re.compile(
     r"""
     (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate
@@ -69,25 +92,8 @@ _LEADS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LABEL_AMID = re.compile(
-    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
-)
-_GIVEN_BELOW = re.compile(
-    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
-    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
-    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
-    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
-    re.IGNORECASE,
-)
-# "With S_acc = 10 … the overall score would be 10."
-_RESULTS_IN = re.compile(
-    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
-)
-_REACHES = re.compile(
-    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
-    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
-    re.IGNORECASE,
-)
+_CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
+_OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
     r"\b(?:some|many|most|few|other)[ ](?:\w+[ ]){1,2}(?:would|might|may|could)[ ]"
@@ -99,48 +105,42 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
-_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
-_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
-_NONE_FOR = re.compile(
-    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
-    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
+_ASKS = re.compile(
+    r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
+)
+# "With S_acc = 10 … the overall score would be 10."
+_RESULTS_IN = re.compile(
+    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
+)
+_REACHES = re.compile(
+    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
+    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
     re.IGNORECASE,
 )
-# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
-_OTHER_VERB = re.compile(
-    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
-)
-_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
-_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
-_BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
-_BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
-_COMPARED_BEHIND = re.compile(
-    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
-    re.IGNORECASE,
+_CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_LABEL_AMID = re.compile(
+    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
-_NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
+_BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
+_NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+_IN_VAIN = re.compile(
+    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
+    r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+    re.IGNORECASE,
+)
+
+# --- A number below the name it belongs to ---
+
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 # "quality: First: 10/10": whose number it is, the label says.
 _LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
-_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
-_OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
-_CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
-_COMPARED = re.compile(
-    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
-    r"[\s(]*$",
-    re.IGNORECASE,
-)
-# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
-_OWN_LABEL = re.compile(
-    r"(?:my|sub-?|the)?[ ]*"
-    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
-    r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
-    re.IGNORECASE,
-)
 _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
@@ -157,6 +157,17 @@ _GIVEN_AT_THE_END = re.compile(
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
+# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
+_OWN_LABEL = re.compile(
+    r"(?:my|sub-?|the)?[ ]*"
+    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
+    r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
+    re.IGNORECASE,
+)
+
+# --- Lists under factors ---
+
+_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -797,11 +808,11 @@ class Prose:
         if last is None or last.end < above.end - 2 or self._is_denied_before(above, last):
             return False
 
-        return (
-            not self._pairs[index - 1]
-            or self._pairs[index - 1][-1].name.start != last.start
-            or (self._pairs[index - 1][-1].backward and self._shifts(index - 1))
-        )
+        before = self._pairs[index - 1]
+        if not before or before[-1].name.start != last.start:
+            return True
+
+        return before[-1].backward and self._is_shifted(above, before, index - 1)
 
     def _number_is_left(self, index: int) -> bool:
         """Tell whether a list of numbers before names ends in a number: then it is shifted."""
@@ -819,10 +830,6 @@ class Prose:
             return opens is not None and opens.start <= below.head + 2 and not found
 
         return False
-
-    def _shifts(self, index: int) -> bool:
-        found = self._pairs[index]
-        return self._is_shifted(self.page.lines[index], found, index) if found else False
 
     def _lead(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> tuple[Kind, str]:
         """Return what the words before the first score say it is, and the label they are,
