@@ -38,78 +38,11 @@ _ON_A_FACTOR = re.compile(r"(?:^|(?<=[.;][ ]))(?:For|On|In|Regarding)[ ](?:the[ 
 _IN_EARNEST = re.compile(
     r"(?<=[.!?][ ])(?:As[ ]it[ ](?:is|stands)|In[ ]its[ ]present[ ]form|As[ ]shown|I[ ]disagree)\b"
 )
-_RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
 _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
-_LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
-_COMPARES = re.compile(
-    r"""
-    \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between
-      |against
-      |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+)\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_STOP = re.compile(
-    r"""
-    (?:['’]s)?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis|results?|verdict))*
-    (?:[ ]*(?:\([^()\n]{0,120}\)|\[[^\[\]\n]{0,120}\]))?[ ]*[)\]]?[ ]*
-    (?P<stop>[:=|;·•,]|[–—-](?=[ ]|$)|→|->|\.?$)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"""
-    (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
-      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
-      |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
-      [ ](?:with|at))\b
-    | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
-      |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_PARTS = re.compile(
-    r"(?:^|[;.!|]|(?P<comma>,)|,?[ ](?:and|while|whereas"
-    r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
-)
-_BARE_HEAD = re.compile(
-    r"""
-    (?:(?P<letter>(?-i:[A-H]|[a-h](?=\))))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
-      |(?P<ordinal>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last))
-    [ ]*(?:[:)=]|[–—-](?=[ ])|$)[ ]*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_MOVES_ON = re.compile(
-    r"""
-    \A\W*(?:and[ ])?(?:next|then|now|finally|lastly|last)\W*\Z
-      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b
-      |\bon[ ]to[ ](?:the|number|no\.)(?![a-z])|\bnext\b[ ]*[:.,]
-      |\blast[ ]but[ ]not[ ]least\b |
-    \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
-      (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
-        |candidate|variant)
-    | \b(?:moving|turning|going|coming)[ ](?:on|over|now)?[ ]?to\b|\bnow[ ](?:for|to|on[ ]to)\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_SCORE_LINE = re.compile(
-    r"(?:final|my|sub-?|the)?[ ]*(?:scores?|ratings?|grade|points|marks?)[ ]*[:=–—-]?[ ]*[0-9]",
-    re.IGNORECASE,
-)
 _ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
-_LABEL_TAIL = re.compile(
-    r"[A-Za-z].*:\s*$|[.;|][ ]+[(\[][0-9]{1,2}[)\]]\W*$"
-    r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
-)
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
-_SENTENCE_STARTS = re.compile(r"[.!?][ ]")
-_SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
-_LONGEST_HEADING = 90
-_FAR = 3
-"""So many blank lines below a heading, what follows may be of another that is missing."""
 _MOST_NAMES = 300
 
 
@@ -154,6 +87,11 @@ class Line:
     """The last heading above that is neither an image nor known to head a verdict."""
     heads: bool = False
     """Whether it is a heading and says nothing itself."""
+
+    @property
+    def keys(self) -> set[str]:
+        """The factors it names, each once."""
+        return {factor.key for factor in self.factors}
 
 
 class Page:
@@ -211,8 +149,9 @@ class Page:
         opening = _START.match(self.text, start, end)
         assert opening is not None
         head = opening.end()
-        if role := _ROLE.match(self.text, head, end):
-            head = role.end() if role.end() < end else head
+        role = _ROLE.match(self.text, head, end)
+        if role is not None and role.end() < end:
+            head = role.end()
 
         written = opening["number"] or opening["bracketed"]
         number = int(written) if written else None
@@ -222,23 +161,33 @@ class Page:
             # Nobody's verdict, and it must not keep us busy.
             named = []
 
-        factors = [factor for factor in named if not factor.modified]
-        if not factors and self.names.is_name(self.text[head:end]):
-            key = self.names.factor_named(self.text[head:end])
-            factors = [FactorName(key.key, head, end, in_words=True)] if key else []
+        factors = [factor for factor in named if not factor.modified] or self._spelled_factor(
+            head, end
+        )
+        images = self._images_of(start, end, factors) or self._numbered_image(head, end)
+        return Line(start, end, head, number, heading, factors, named, images, gap)
 
-        images = [
-            image
+    def _spelled_factor(self, head: int, end: int) -> list[FactorName]:
+        """Return the factor whose name, however spelled, is all that a line says: `S-ACC`."""
+        words = self.text[head:end]
+        factor = self.names.factor_named(words) if self.names.is_name(words) else None
+        return [FactorName(factor.key, head, end, in_words=True)] if factor else []
+
+    def _images_of(self, start: int, end: int, factors: Sequence[FactorName]) -> list[ImageName]:
+        """Return the images a line names, outside the names of factors."""
+        return [
+            self._unless_a_score(image, factors, end)
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
-        images = [self._unless_a_score(image, factors, end) for image in images]
-        keyed = _KEYED_IMAGE.fullmatch(self.text, head, end) if self.names.only is None else None
-        keyed = keyed or _NUMBERED_HEAD.match(self.text, head, end)
-        if keyed is not None and not images:
-            images = [ImageName((int(keyed["number"]),), head, keyed.end())]
 
-        return Line(start, end, head, number, heading, factors, named, images, gap)
+    def _numbered_image(self, head: int, end: int) -> list[ImageName]:
+        """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
+        found = _NUMBERED_HEAD.match(self.text, head, end)
+        if found is None and self.names.only is None:
+            found = _KEYED_IMAGE.fullmatch(self.text, head, end)
+
+        return [ImageName((int(found["number"]),), head, found.end())] if found else []
 
     def _unless_a_score(
         self, image: ImageName, factors: Sequence[FactorName], end: int
@@ -310,10 +259,14 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
     return replace(image, positions=(UNKNOWN,)) if image.by_sign else image
 
 
+_FAR = 3
+"""So many blank lines below a heading, what follows may be of another that is missing."""
+
+
 def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
-    numbered = _numbers_name_images(page)
     named = any(line.images for line in page.lines) or _letters_recur(page)
+    numbered = None if named or page.n < 2 else _numbers_name_images(page)
     state = _State()
     for index, line in enumerate(page.lines):
         if page.in_table(line):
@@ -326,14 +279,24 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         has_scores = scores[index] > 0
         state.leads = _stands_over_scores(page, index, scores)
-        _place(page, line, state, has_scores, numbered=numbered, bare=not named)
+        _place(page, line, state, has_scores, numbered)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
-            several = scores[index] > 1 or len({factor.key for factor in line.factors}) > 2
+            several = scores[index] > 1 or len(line.keys) > 2
             if _leads_on(page, line, several=several):
                 state.closed()
 
         state.scored = has_scores
         state.describe(line)
+
+
+_BARE_HEAD = re.compile(
+    r"""
+    (?:(?P<letter>(?-i:[A-H]|[a-h](?=\))))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
+      |(?P<ordinal>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last))
+    [ ]*(?:[:)=]|[–—-](?=[ ])|$)[ ]*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def _letters_recur(page: Page) -> bool:
@@ -433,10 +396,11 @@ class _State:
         line.caption = self.caption
 
 
-def _place(
-    page: Page, line: Line, state: _State, has_scores: bool, *, numbered: str, bare: bool
-) -> None:
-    words = page.words(line)
+_RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
+
+
+def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: str | None) -> None:
+    """Take a line for what it is, and say what each part of it is said of."""
     if _RULE.fullmatch(page.text, line.start, line.end):
         # A rule right under a heading only underlines it.
         if state.entries or (line.gap and page.n > 1):
@@ -445,27 +409,16 @@ def _place(
         line.heads = True
         return
 
-    start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
-    if positions is not None and not has_scores and 1 < len(positions) == page.n:
-        # "Results for Image 1 to Image 3:" stands over lists of one image each.
-        state.opened(None)
-        line.heads = True
+    start, positions = _opening(page, line, has_scores, numbered)
+    if has_scores:
+        if positions is not None:
+            state.opened(positions)
     elif positions is not None:
-        state.opened(positions)
-        line.heads = not has_scores
-        if not has_scores and page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
-            state.closed()
-
-        lead = page.text[line.head : line.images[0].start] if line.images else ""
-        captions = not has_scores and words.rstrip().endswith(":")
-        if captions and kind_of(lead) is Kind.DIFFERENCE:
-            # "Difference to Image 1:" heads no scores of that image, nor of any other.
-            state.kind = Kind.DIFFERENCE
-            state.positions = (UNKNOWN,)
-    elif not has_scores and page.n > 1 and _is_a_strange_list(page, line):
+        _head(page, line, state, start, positions)
+    elif page.n > 1 and _is_a_strange_list(page, line):
         state.closed()
-    elif not has_scores:
-        _caption(page, line, words, state)
+    else:
+        _caption(page, line, page.words(line), state)
 
     line.parts = _parts(page, line, start, has_scores)
     first = line.parts[0]
@@ -475,8 +428,37 @@ def _place(
     if has_scores or line.factors:
         state.entries = True
 
-    # "The paper reports for Image 1 …, and for Image 2 …": what is said of one is said of both.
-    unsure = has_scores and positions == (UNKNOWN,)
+    _open_parts(page, line, state, unsure=positions == (UNKNOWN,))
+
+
+def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[int, ...]) -> None:
+    """Take a line without scores for the heading of the images it names."""
+    line.heads = True
+    if 1 < len(positions) == page.n:
+        # "Results for Image 1 to Image 3:" stands over lists of one image each.
+        state.opened(None)
+        return
+
+    state.opened(positions)
+    if page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
+        state.closed()
+
+    lead = page.text[line.head : line.images[0].start] if line.images else ""
+    if page.text.endswith(":", line.head, line.end) and kind_of(lead) is Kind.DIFFERENCE:
+        # "Difference to Image 1:" heads no scores of that image, nor of any other.
+        state.kind = Kind.DIFFERENCE
+        state.positions = (UNKNOWN,)
+
+
+_SENTENCE_STARTS = re.compile(r"[.!?][ ]")
+
+
+def _open_parts(page: Page, line: Line, state: _State, *, unsure: bool) -> None:
+    """Open a section for each image that takes over on a line: "…; Image 2: S_acc 7".
+
+    Where it is unsure what opens the line, so is the rest of the sentence: "The paper reports for
+    Image 1 …, and for Image 2 …" says the same of both.
+    """
     for part in line.parts[1:]:
         if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
             part.positions = (UNKNOWN,)
@@ -489,40 +471,48 @@ def _place(
             state.resumed(before)
 
 
+_IN_WORDS = re.compile(r"[^\W\d_]{2,}")
+
+
 def _is_aside(page: Page, line: Line, part: Part) -> bool:
     """Tell whether the end of a line that a factor opens only mentions another image: "S_acc: 8.
     Image 4 got 3 here". What stands on the next lines is not of that one."""
     if part is not line.parts[-1] or not line.factors or line.factors[0].start > line.head + 24:
         return False
+
     if any(factor.start >= part.start for factor in line.factors):
         return False
+
     if line.parts[0].named:
         # "Image 1: S_acc 5; Image 2 …": images take turns here.
         return False
+
     return _IN_WORDS.search(page.text, part.start, line.end) is not None
 
 
-_IN_WORDS = re.compile(r"[^\W\d_]{2,}")
-# "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
-_LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ ]*(?:[0-9]|\W*$)")
 _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
+
+
+def _is_a_strange_list(page: Page, line: Line) -> bool:
+    """Tell whether a line names several factors and numbers that could not be put together."""
+    if len(line.keys) < 2:
+        return False
+    return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
+
+
+# "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
 _BARE_ITEM = re.compile(
     r"[ ]*(?:gets|has|receives|scores|earns|is)?[ ]*[(\[]?[ ]*"
     r"(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
     r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
     re.IGNORECASE,
 )
-
-
-def _is_a_strange_list(page: Page, line: Line) -> bool:
-    """Tell whether a line names several factors and numbers that could not be put together."""
-    if len({factor.key for factor in line.factors}) < 2:
-        return False
-    return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
-
-
-# An image that ends a line behind a stop: "… 8, Image 2".
-_APART = re.compile(r"[,.;|/–—][ ]*\Z")
+# What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
+_MENTIONED = re.compile(
+    r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"
+    r"(?:see[ ]+|also[ ]+|in[ ]+|the[ ]+)*$",
+    re.IGNORECASE,
+)
 
 
 def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple[int, ...]) -> bool:
@@ -544,6 +534,14 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
         and not _MENTIONED.search(page.text[max(line.start, image.start - 40) : image.start])
         for image in line.images[1:]
     )
+
+
+_LABEL_TAIL = re.compile(
+    r"[A-Za-z].*:\s*$|[.;|][ ]+[(\[][0-9]{1,2}[)\]]\W*$"
+    r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
+)
+# An image that ends a line behind a stop: "… 8, Image 2".
+_APART = re.compile(r"[,.;|/–—][ ]*\Z")
 
 
 def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
@@ -594,60 +592,80 @@ def _moves_on_at_the_end(tail: str) -> bool:
     return 0 < len(words) <= _MOST_WORDS and words[0][0].isalpha() and "(" not in words[-1]
 
 
-# What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
-_MENTIONED = re.compile(
-    r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"
-    r"(?:see[ ]+|also[ ]+|in[ ]+|the[ ]+)*$",
-    re.IGNORECASE,
+_STOP = re.compile(
+    r"""
+    (?:['’]s)?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis|results?|verdict))*
+    (?:[ ]*(?:\([^()\n]{0,120}\)|\[[^\[\]\n]{0,120}\]))?[ ]*[)\]]?[ ]*
+    (?P<stop>[:=|;·•,]|[–—-](?=[ ]|$)|→|->|\.?$)
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
 def _opening(
-    page: Page, line: Line, has_scores: bool, *, numbered: str, bare: bool
+    page: Page, line: Line, has_scores: bool, numbered: str | None
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
-    if image is not None and not has_scores and _is_compared_below(page, line):
+    if image is None:
+        return _label(page, line, has_scores, numbered)
+
+    if not has_scores and _is_compared_below(page, line):
         return line.head, None
 
-    if image is not None:
-        inside = _bracket_of_entries(page, line, image)
-        stop = _STOP.match(page.text, image.end, line.end)
-        place = stop.end() if stop else image.end
-        if any(image.end <= factor.start < place for factor in line.factors):
-            # "Image 1 score: 8", where that is what is scored.
-            place = image.end
+    inside = _bracket_of_entries(page, line, image)
+    if inside is not None:
+        return inside[0], _checked(image.positions, page.n)
 
-        if inside is not None:
-            return inside[0], _checked(image.positions, page.n)
-        if has_scores and page.n > 1 and _hides_a_list(page, line, image):
-            return place, (UNKNOWN,)
-        if not has_scores and not line.gap and _is_a_sentence_about(page, line, image):
-            # "Image 5 has the better horizon." amid the scores of another: of which it goes on?
-            return place, (UNKNOWN,)
-        if has_scores and _is_left_empty(page, line, image):
-            # "Image 1 ; Image 2 6 S_acc": the first has no scores.
-            return place, (UNKNOWN,)
-        return place, _checked(image.positions, page.n)
+    stop = _STOP.match(page.text, image.end, line.end)
+    place = stop.end() if stop else image.end
+    if any(image.end <= factor.start < place for factor in line.factors):
+        # "Image 1 score: 8", where that is what is scored.
+        place = image.end
 
-    if not bare or page.n < 2:
+    if has_scores:
+        hidden = page.n > 1 and _hides_a_list(page, line, image)
+        unsure = hidden or _is_left_empty(page, line, image)
+    else:
+        # "Image 5 has the better horizon." amid the scores of another: of which it goes on?
+        unsure = not line.gap and _is_a_sentence_about(page, line, image)
+
+    return place, (UNKNOWN,) if unsure else _checked(image.positions, page.n)
+
+
+def _label(
+    page: Page, line: Line, has_scores: bool, numbered: str | None
+) -> tuple[int, tuple[int, ...] | None]:
+    """Return where a line goes on behind a label or a number, and the image that it stands for,
+    in a reply that names none: `B: S_acc 7`, `2. S_acc 7, S_pre 5`."""
+    if numbered is None:
         return line.head, None
 
     head = _BARE_HEAD.match(page.text, line.head, line.end)
-    several = len({factor.key for factor in line.factors}) > 1
-    if head is not None and (several or not (head["letter"] or "A").islower()):
-        # "a) S_acc: 9" counts factors.
-        label = head["letter"] or head["short"] or head["ordinal"]
-        position = page.names.image_labelled(label.upper() if head["letter"] else label)
-        if position is not None and (has_scores or head.end() >= line.end):
+    if head is not None and (has_scores or head.end() >= line.end):
+        position = _labelled(page, line, head)
+        if position is not None:
             return head.end(), (position,)
+
+    if line.number is None:
+        return line.head, None
 
     alone = line.head >= line.end
     counts = numbered == "lines" or (alone and numbered == "headings")
-    if line.number is not None and counts:
-        return line.head, (line.number,)
+    return line.head, (line.number,) if counts else None
 
-    return line.head, None
+
+def _labelled(page: Page, line: Line, head: re.Match[str]) -> int | None:
+    """Return the image that a label stands for."""
+    letter = head["letter"]
+    if letter is None:
+        return page.names.image_labelled(head["short"] or head["ordinal"])
+
+    if letter.islower() and len(line.keys) < 2:
+        # "a) S_acc: 9" counts factors.
+        return None
+
+    return page.names.image_labelled(letter.upper())
 
 
 _OPENS_BRACKET = re.compile(r"[ ]*[:–—-]?[ ]*[(\[]")
@@ -673,11 +691,34 @@ def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None
     return (opening.end(), end) if named else None
 
 
+_COMPARES = re.compile(
+    r"""
+    \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between
+      |against
+      |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def _is_compared_below(page: Page, line: Line) -> bool:
     """Tell whether an indented line under a score sets it against another image's."""
     if line.gap or not page.text.startswith("  ", line.start):
         return False
     return _COMPARES.search(page.text, line.head, line.images[0].start) is not None
+
+
+_SUBJECT = re.compile(
+    r"""
+    (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
+      |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
+      |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
+      [ ](?:with|at))\b
+    | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
+      |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
@@ -688,18 +729,19 @@ def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
 
 
 def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
-    """Tell whether another image stands right behind one, with nothing but signs between."""
+    """Tell whether another image stands right behind one, with nothing but signs between: the
+    first has no scores in "Image 1 ; Image 2 6 S_acc"."""
     behind = next((other for other in line.images if other.start > image.end), None)
     return behind is not None and not re.search(r"\w", page.text[image.end : behind.start])
+
+
+_DESCRIPTION = re.compile(r"[ ]*(?:\((?:[^()\n]|\([^()\n]*\)){0,200}\)|\[[^\[\]\n]{0,200}\])")
 
 
 def _hides_a_list(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether the bracket behind an image holds numbers: scores that were not understood."""
     bracket = _DESCRIPTION.match(page.text, image.end, line.end)
     return bracket is not None and len(_A_NUMBER.findall(bracket[0])) > 1
-
-
-_DESCRIPTION = re.compile(r"[ ]*(?:\((?:[^()\n]|\([^()\n]*\)){0,200}\)|\[[^\[\]\n]{0,200}\])")
 
 
 def _checked(positions: tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -714,41 +756,38 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
         return None
 
     image = line.images[0]
-    if line.factors and line.factors[0].start < image.start:
-        return None
-
     lead = page.text[line.head : image.start]
-    if not _LEAD_IN.fullmatch(lead):
+    at_start = not lead.strip(" (*[")
+    if not _may_lead_in(line, lead, image, at_start=at_start):
         return None
 
     stop = _STOP.match(page.text, image.end, line.end)
     factor_next = followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
-    at_start = not lead.strip(" (*[")
-    if not at_start and len(lead.split()) > 7:
-        return None
-
     if not (stop or factor_next or subject or line.heading):
         return None
 
-    if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
-        return ImageName((UNKNOWN,), image.start, image.end)
-
-    if not at_start and _comes_to_another(line, image):
+    passed = not at_start and _comes_to_another(line, image)
+    compared = _COMPARES.search(lead) or _names_others(page, line, image)
+    if compared or passed or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
     headed = stop is not None and stop["stop"] in {":", "", ".", "–", "—", ","}
     led = factor_next and lead.strip().lower() in {"in", "for", "with"}
-    if not (at_start or headed or subject or led):
-        return None
-
-    return image
+    return image if at_start or headed or subject or led else None
 
 
-# "Image 1 (your Image 2)": nobody knows which of the two is meant.
-_OTHERWISE = re.compile(
-    r"[(\[][^()\[\]]*\b(?:your|originally|really|actually|i\.e\.|formerly)\b", re.I
-)
+_LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
+_MOST_WORDS_BEFORE = 7
+
+
+def _may_lead_in(line: Line, lead: str, image: ImageName, *, at_start: bool) -> bool:
+    """Tell whether no more than a few words stand before the image that may head a line."""
+    if line.factors and line.factors[0].start < image.start:
+        return False
+    if not _LEAD_IN.fullmatch(lead):
+        return False
+    return at_start or len(lead.split()) <= _MOST_WORDS_BEFORE
 
 
 def _comes_to_another(line: Line, image: ImageName) -> bool:
@@ -763,6 +802,10 @@ def _comes_to_another(line: Line, image: ImageName) -> bool:
 _AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
 # A colon, or the end of a sentence: "vs. Image 2" goes on.
 _HEADING_STOPS = re.compile(r":|(?<!\bvs)[.!?][ ]")
+# "Image 1 (your Image 2)": nobody knows which of the two is meant.
+_OTHERWISE = re.compile(
+    r"[(\[][^()\[\]]*\b(?:your|originally|really|actually|i\.e\.|formerly)\b", re.I
+)
 
 
 def _names_others(page: Page, line: Line, image: ImageName) -> bool:
@@ -787,62 +830,76 @@ def _names_others(page: Page, line: Line, image: ImageName) -> bool:
 def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
     """Return the stretches of a line, cut where another image takes over."""
     parts = [Part(start, line.end, None)]
-    if not has_scores:
-        return parts
-
-    for image in line.images:
-        if image.start < start:
-            continue
-        if image.start < parts[-1].start:
+    for image in line.images if has_scores else ():
+        last = parts[-1]
+        if image.start < last.start:
             continue
 
         before = page.text[max(start, image.start - 40) : image.start]
         inside = _bracket_of_entries(page, line, image)
         if inside is not None and not _MENTIONED.search(before):
-            parts[-1].end = image.start
-            parts.append(Part(*inside, _checked(image.positions, page.n), named=True))
-            continue
+            part: Part | None = Part(*inside, _checked(image.positions, page.n), named=True)
+        elif _is_bracketed_remark(page, line, last.start, image):
+            part = None
+        else:
+            # What a heading on the same line leads into is not a new clause.
+            lead = before if start == line.head else "·" + before
+            part = _clause_of(page, line, image, last, lead)
 
-        if _is_bracketed_remark(page, line, parts[-1].start, image):
-            continue
-
-        # What a heading on the same line leads into is not a new clause.
-        opens = _PARTS.search(before if start == line.head else "·" + before)
-        if opens is None:
-            continue
-
-        if opens["comma"] and _SUBJECT.match(page.text, image.end, line.end) is None:
-            continue
-
-        stop = _STOP.match(page.text, image.end, line.end)
-        heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
-        subject = _SUBJECT.match(page.text, image.end, line.end) is not None
-        subject = subject or followed_by_a_score(page, line, image.end)
-        ends = stop is not None and stop["stop"] in {"", ","}
-        ends = ends or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
-        if ends and not subject and opens["lead"] and _MENTIONED.search(before):
-            continue
-
-        if _COMPARES.search(opens["lead"]) or _MENTIONED.search(before):
-            # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
-            heads = subject = False
-        elif opens["lead"] and not heads and not subject:
-            continue
-
-        if not heads and not subject and _is_remark(page, line, image):
-            continue
-
-        # An image that opens a clause takes over, or nobody can say who does.
-        clear = (heads or subject) and not _hides_a_list(page, line, image)
-        clear = clear and not (parts[-1].start < image.start and _is_a_clause(page, line, image))
-        positions = _checked(image.positions, page.n) if clear else (UNKNOWN,)
-        parts[-1].end = image.start
-        parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
+        if part is not None:
+            last.end = image.start
+            parts.append(part)
 
     return parts
 
 
+# What opens a clause, up to an image: a stop or a joining word, and a few words behind it.
+_PARTS = re.compile(
+    r"(?:^|[;.!|]|(?P<comma>,)|,?[ ](?:and|while|whereas"
+    r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
+)
 _WORD_OR_NUMBER = re.compile(r"\w")
+
+
+def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str) -> Part | None:
+    """Return the clause that an image opens behind what stands `before` it, if it opens one.
+
+    What follows is said of that image, or nobody can say of which.
+    """
+    opens = _PARTS.search(before)
+    if opens is None:
+        return None
+
+    gets = _SUBJECT.match(page.text, image.end, line.end) is not None
+    if opens["comma"] and not gets:
+        return None
+
+    stop = _STOP.match(page.text, image.end, line.end)
+    sign = stop["stop"] if stop else None
+    subject = gets or followed_by_a_score(page, line, image.end)
+    mentioned = _MENTIONED.search(before) is not None
+    if mentioned or _COMPARES.search(opens["lead"]):
+        # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
+        ends = sign in {"", ","} or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
+        remark = mentioned and bool(opens["lead"]) and ends and not subject
+    elif stop is not None and sign in {":", "=", "–", "—", "-", "|", "→", "->", ""}:
+        return Part(stop.end(), line.end, _positions_of_clause(page, line, image, last), True)
+    elif subject:
+        return Part(image.end, line.end, _positions_of_clause(page, line, image, last), True)
+    else:
+        remark = bool(opens["lead"])
+
+    if remark or _is_remark(page, line, image):
+        return None
+    return Part(image.end, line.end, (UNKNOWN,), named=True)
+
+
+def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -> tuple[int, ...]:
+    """Return the images that a clause is said of, behind the part before it."""
+    passing = last.start < image.start and _is_a_clause(page, line, image)
+    if passing or _hides_a_list(page, line, image):
+        return (UNKNOWN,)
+    return _checked(image.positions, page.n)
 
 
 # What an image is said to have got, up to where the sentence ends.
@@ -906,47 +963,114 @@ def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
     return any(place <= factor.start <= after for factor in line.factors)
 
 
+_SCORE_LINE = re.compile(
+    r"(?:final|my|sub-?|the)?[ ]*(?:scores?|ratings?|grade|points|marks?)[ ]*[:=–—-]?[ ]*[0-9]",
+    re.IGNORECASE,
+)
+
+
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     """Take a line that scores nothing for what it may be: a heading, or a remark."""
     if not any(map(str.isalpha, words)):
         _pass_numbers(page, line, state)
+    elif _SCORE_LINE.match(words):
         return
+    elif line.heading or words.rstrip().endswith(":"):
+        _pass_heading(page, line, words, state)
+    elif not _is_opened_by_a_factor(line):
+        _pass_words(page, line, words, state)
 
-    colon = words.rstrip().endswith(":")
-    marked = line.heading or colon
-    factor_heads = bool(line.factors) and line.factors[0].start <= line.head + 2
-    if _SCORE_LINE.match(words) or (factor_heads and not marked):
-        return
 
-    neutral = is_neutral(words)
+def _is_opened_by_a_factor(line: Line) -> bool:
+    return bool(line.factors) and line.factors[0].start <= line.head + 2
+
+
+_LONGEST_HEADING = 90
+_NO_VERDICT = frozenset(Kind) - {Kind.VERDICT}
+
+
+def _pass_heading(page: Page, line: Line, words: str, state: _State) -> None:
+    """Take a line that is marked as a heading for what it heads: "**Weights**", "My scores:"."""
     short = len(words) <= _LONGEST_HEADING
-    alone = line.gap and not line.images
-    if colon:
+    title = words
+    if words.rstrip().endswith(":"):
         # What a sentence before the caption speaks of is not what it heads.
-        words = words.rstrip(" :").rpartition(". ")[2] + ":"
+        title = words.rstrip(" :").rpartition(". ")[2] + ":"
 
-    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
-    if kind is Kind.SOURCE and not line.images and short:
-        marked = True
+    kind = _kind_of_title(title)
+    if kind in _NO_VERDICT:
+        state.captioned_as(kind, title, line)
+    elif line.factors and (short or _is_opened_by_a_factor(line)):
+        # "Accuracy:", whose score or explanation is still to come.
+        return
+    elif _stays_captioned(page, line, title, state):
+        return
+    elif kind is Kind.VERDICT and line.images and page.n > 1:
+        # "After Image 1, now Image 5:" announces scores of one of them.
+        state.headed_by(title, line)
+    elif kind is Kind.VERDICT:
+        state.announced(line)
+    elif is_neutral(words):
+        return
+    elif short:
+        state.headed_by(title, line)
+    else:
+        _pass_unknown(page, line, title, state)
 
-    below_caption = state.captioned and page.text[state.captioned : line.start] == "\n"
-    announced = alone and short and state.kind is not Kind.VERDICT
-    if kind is not None and kind is not Kind.VERDICT and (marked or alone):
+
+def _pass_words(page: Page, line: Line, words: str, state: _State) -> None:
+    """Take a line that nothing marks as a heading for what its words make it: "Example ratings" in
+    a paragraph of its own, or a remark."""
+    kind = _kind_of_title(words) if len(words) <= _LONGEST_HEADING else None
+    # The source image is no image of ours: it ends what stands above it with or without a gap.
+    alone = not line.images and (line.gap or kind is Kind.SOURCE)
+    if alone and kind in _NO_VERDICT:
         state.captioned_as(kind, words, line)
-    elif factor_heads or (line.factors and short and marked):
-        pass
-    elif below_caption and not is_final(words):
-        # "# dummy data", and right under it "scores:": dummy scores.
-        pass
-    elif kind is Kind.VERDICT and (marked or announced):
-        if line.images and page.n > 1:
-            # "After Image 1, now Image 5:" announces scores of one of them.
-            state.headed_by(words, line)
-        else:
-            state.announced(line)
-    elif neutral:
-        pass
-    elif (marked and short) or _is_unknown_heading(line, words):
+        return
+
+    if _stays_captioned(page, line, words, state):
+        return
+
+    if alone and kind is Kind.VERDICT and state.kind is not Kind.VERDICT:
+        state.announced(line)
+    elif not is_neutral(words):
+        _pass_unknown(page, line, words, state)
+
+
+_SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
+
+
+def _kind_of_title(title: str) -> Kind | None:
+    """Return the kind of numbers that words head; none of a whole sentence."""
+    return None if _SENTENCE.search(title.rstrip()) else kind_of(title)
+
+
+def _stays_captioned(page: Page, line: Line, words: str, state: _State) -> bool:
+    """Tell whether a line right under a caption leaves it as it is: under "# dummy data", "scores:"
+    are dummy scores."""
+    below = bool(state.captioned) and page.text[state.captioned : line.start] == "\n"
+    return below and not is_final(words)
+
+
+_MOVES_ON = re.compile(
+    r"""
+    \A\W*(?:and[ ])?(?:next|then|now|finally|lastly|last)\W*\Z
+      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b
+      |\bon[ ]to[ ](?:the|number|no\.)(?![a-z])|\bnext\b[ ]*[:.,]
+      |\blast[ ]but[ ]not[ ]least\b |
+    \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
+      (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
+        |candidate|variant)
+    | \b(?:moving|turning|going|coming)[ ](?:on|over|now)?[ ]?to\b|\bnow[ ](?:for|to|on[ ]to)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _pass_unknown(page: Page, line: Line, words: str, state: _State) -> None:
+    """Take a line of unknown words for a heading, for the beginning of something new, or for
+    nothing that matters."""
+    if _is_unknown_heading(line, words):
         state.headed_by(words, line)
     elif _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
         state.closed()
@@ -978,6 +1102,9 @@ def _is_under_a_factor(page: Page, line: Line) -> bool:
 
 def _ends_with_a_factor(line: Line) -> bool:
     return bool(line.factors) and not line.images and line.factors[-1].end >= line.end - 2
+
+
+_LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ ]*(?:[0-9]|\W*$)")
 
 
 def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
@@ -1012,13 +1139,19 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
 
 def _is_unknown_heading(line: Line, words: str) -> bool:
     """Tell whether a short line that is no sentence may head what follows."""
-    if not line.gap or len(words) > 60 or len(words.split()) > 9:
+    count = len(words.split())
+    if not line.gap or len(words) > 60 or count > 9:
         return False
+
     if re.search(r"[.!?,;。]$", words.rstrip()):
         return False
 
     # "Image: 1" heads something; a longer line with a number may say something.
-    return len(words.split()) <= 2 or not re.search(r"[0-9]", words)
+    return count <= 2 or not re.search(r"[0-9]", words)
+
+
+# The second factor of a line with a number of its own: then the first number is a factor's, too.
+_NUMBERED_FACTOR = re.compile(r"(?<![0-9])[0-9]{1,2}[.)][ ]*\Z")
 
 
 def _numbers_name_images(page: Page) -> str:
@@ -1038,14 +1171,10 @@ def _numbers_name_images(page: Page) -> str:
 
     found = False
     for line in numbered:
-        several = len({factor.key for factor in line.factors}) > 1
+        several = len(line.keys) > 1
         if several and 1 <= (line.number or 0) <= page.n:
             if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
                 return ""
             found = True
 
     return "lines" if found else ""
-
-
-# The second factor of a line with a number of its own: then the first number is a factor's, too.
-_NUMBERED_FACTOR = re.compile(r"(?<![0-9])[0-9]{1,2}[.)][ ]*\Z")

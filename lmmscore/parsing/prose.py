@@ -30,33 +30,58 @@ from lmmscore.parsing.sequences import (
     SENTENCE_STOP,
     Listed,
     Sequences,
+    undisputed,
     whole_lists,
 )
 from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
-_ASKS = re.compile(
-    r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
+# --- Names and their numbers ---
+
+_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
+_NONE_FOR = re.compile(
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
+    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
+    re.IGNORECASE,
 )
-_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
-_FULL_STOP = re.compile(r"[.!?][ ]+")
-_LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
-_CLAUSE_ENDS = re.compile(r"[,;:.)]")
-_NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
+_OTHER_VERB = re.compile(
+    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
+)
+_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
+_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+_COMPARED = re.compile(
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
+    r"[\s(]*$",
+    re.IGNORECASE,
+)
 # Behind an image: its score, and what begins an explanation.
 _SCORED_ITEM = re.compile(
     r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
-_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
-_IN_VAIN = re.compile(
-    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
-    r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
-    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+_HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
+
+# --- Lists under images, and sentences ---
+
+_FULL_STOP = re.compile(r"[.!?][ ]+")
+_NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
+_LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
+_BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
+_COMPARED_BEHIND = re.compile(
+    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
     re.IGNORECASE,
 )
+_GIVEN_BELOW = re.compile(
+    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
+    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _LEADS = re.compile(
     r"""
     (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate
@@ -67,25 +92,8 @@ _LEADS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LABEL_AMID = re.compile(
-    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
-)
-_GIVEN_BELOW = re.compile(
-    r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
-    r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
-    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
-    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
-    re.IGNORECASE,
-)
-# "With S_acc = 10 … the overall score would be 10."
-_RESULTS_IN = re.compile(
-    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
-)
-_REACHES = re.compile(
-    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
-    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
-    re.IGNORECASE,
-)
+_CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
+_OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
     r"\b(?:some|many|most|few|other)[ ](?:\w+[ ]){1,2}(?:would|might|may|could)[ ]"
@@ -97,49 +105,42 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
-_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
-_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
-_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
-_NONE_FOR = re.compile(
-    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
-    r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
+_ASKS = re.compile(
+    r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
+)
+# "With S_acc = 10 … the overall score would be 10."
+_RESULTS_IN = re.compile(
+    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
+)
+_REACHES = re.compile(
+    r"[^.\n]{0,20}\b(?:it|S_all|the[ ](?:overall|total|sum))\b[^.\n]{0,20}"
+    r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
     re.IGNORECASE,
 )
-# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
-_OTHER_VERB = re.compile(
-    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
-)
-_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
-_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
-_BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
-_BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
-_COMPARED_BEHIND = re.compile(
-    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
-    re.IGNORECASE,
+_CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_LABEL_AMID = re.compile(
+    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
-_NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
+_BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
+_NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
+_IN_VAIN = re.compile(
+    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
+    r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+    re.IGNORECASE,
+)
+
+# --- A number below the name it belongs to ---
+
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 # "quality: First: 10/10": whose number it is, the label says.
 _LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
-_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
-_OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
-_CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
-_COMPARED = re.compile(
-    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
-    r"[\s(]*$",
-    re.IGNORECASE,
-)
-# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
-_OWN_LABEL = re.compile(
-    r"(?:my|sub-?|the)?[ ]*"
-    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
-    r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
-    re.IGNORECASE,
-)
 _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
@@ -156,6 +157,17 @@ _GIVEN_AT_THE_END = re.compile(
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
+# Not "Overall score:", nor "Final score:", which may be the sum of all factors.
+_OWN_LABEL = re.compile(
+    r"(?:my|sub-?|the)?[ ]*"
+    r"(?:scores?|ratings?|grade|points|marks?|value|hence|therefore|thus|评分|得分|分数)"
+    r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
+    re.IGNORECASE,
+)
+
+# --- Lists under factors ---
+
+_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -226,8 +238,11 @@ class Prose:
             for index, found in enumerate(self._pairs)
             if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
         ]
-        values = [self._pairs[index][0].value for index in numbered]
-        if len(values) > 2 and _steps(values) in ({Fraction(1)}, {Fraction(1, 10)}):
+        if len(numbered) < 3:
+            return
+
+        steps = _steps([self._pairs[index][0].value for index in numbered])
+        if steps in ({Fraction(1)}, {Fraction(1, 10)}):
             for index in numbered:
                 self._pairs[index] = []
 
@@ -334,7 +349,7 @@ class Prose:
         """Return the factor a list of images is about: named before it on its line, or above it."""
         if self.only is not None:
             return self.only.key
-        if len({factor.key for factor in line.factors}) > 1:
+        if len(line.keys) > 1:
             return None
 
         if line.factors:
@@ -367,22 +382,27 @@ class Prose:
         for index, line in enumerate(self.page.lines):
             heads.append(current)
             self._above.append(above)
-            if line.factors:
-                keys = {factor.key for factor in line.factors}
-                first = line.factors[0]
-                lead = self.text[line.head : first.start]
-                at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
-                alone = len(keys) == 1 and at_head is not None and not line.images
-                if current is not None and line.images and self._only_mentions(line):
-                    continue
+            if not line.factors:
+                short = line.heading or line.gap or len(self.page.words(line)) < 40
+                current = None if short and not line.images else current
+                continue
 
-                current = first.key if alone and not self._says_a_number(line) else None
-                if current is not None or any(not pair.backward for pair in self._pairs[index]):
-                    above = current
-            elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
-                current = None
+            if current is not None and line.images and self._only_mentions(line):
+                continue
+
+            current = line.factors[0].key if self._is_factor_heading(line) else None
+            if current is not None or any(not pair.backward for pair in self._pairs[index]):
+                above = current
 
         return heads
+
+    def _is_factor_heading(self, line: Line) -> bool:
+        """Tell whether a line names one factor, at its head, and no number: "Factor 2: Realism"."""
+        if line.images or len(line.keys) > 1:
+            return False
+
+        lead = self.text[line.head : line.factors[0].start]
+        return _HEAD_OF_FACTOR.fullmatch(lead) is not None and not self._says_a_number(line)
 
     def _says_a_number(self, line: Line) -> bool:
         taken = [(factor.start, factor.end) for factor in line.factors]
@@ -436,7 +456,7 @@ class Prose:
         return whole or found
 
     def _in_reply(self, mark: Mark) -> Mark:
-        return replace(mark, span=self.page.span(*mark.span))
+        return Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
 
     def _placed(self) -> Iterator[Said]:
         """Yield what is said of images that are named, as far as it is certain which."""
@@ -464,8 +484,7 @@ class Prose:
             yield said
 
         for position, key, mark in self._sequences.of_only_factor():
-            placed = replace(mark, span=self.page.span(*mark.span))
-            yield Said(position, key, placed, "prose", -2)
+            yield Said(position, key, self._in_reply(mark), "prose", -2)
 
     def _doubted_together(self) -> set[int]:
         """Return the sections under a heading of several images whose scores may be one image's.
@@ -474,12 +493,7 @@ class Prose:
         understood. It heads one list only where all others are of known images, and not of these.
         """
         doubted: set[int] = set()
-        listing = [
-            line
-            for line, scored in zip(self.page.lines, self.entries, strict=True)
-            if scored or len({factor.key for factor in line.factors}) > 1
-        ]
-        parts = [part for line in listing for part in line.parts]
+        parts = list(self._listing_parts())
         together = {part.section: part.positions for part in parts if part.positions}
 
         for section, positions in together.items():
@@ -493,6 +507,12 @@ class Prose:
                 doubted.add(section)
 
         return doubted
+
+    def _listing_parts(self) -> Iterator[Part]:
+        """Yield the parts of all lines that give scores, or name factors as if they did."""
+        for line, scored in zip(self.page.lines, self.entries, strict=True):
+            if scored or len(line.keys) > 1:
+                yield from line.parts
 
     def _line_says(self, index: int) -> Iterator[Said]:
         line = self.page.lines[index]
@@ -533,16 +553,24 @@ class Prose:
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
 
+        bare = self._left_bare(line, found)
+        if bare is not None:
+            yield from self._below(line, index, bare)
+
+    def _left_bare(self, line: Line, found: Sequence[Pair[FactorName]]) -> FactorName | None:
+        """Return the factor that ends a line without a number: it may have one below."""
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
         if not bare or bare[-1] is not line.factors[-1]:
-            return
+            return None
+
+        if bare != line.factors:
+            return bare[-1]
 
         # "S_acc: The realism suffers, … Score: 7."
         others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
-        opens = bare == line.factors and not others
-        opens = opens and self._ending_score(line, bare[0]) is not None
-        yield from self._below(line, index, bare[0] if opens else bare[-1])
+        ended = not others and self._ending_score(line, bare[0]) is not None
+        return bare[0] if ended else bare[-1]
 
     def _part_says(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
@@ -550,9 +578,6 @@ class Prose:
         """Yield what a stretch of a line says of the images it is about."""
         lead = self.text[part.start : found[0].start]
         kind, own = self._lead(line, lead, found)
-        if kind is Kind.VERDICT and self._voids_itself(found):
-            kind = Kind.UNKNOWN
-
         if kind is not Kind.VERDICT:
             self.drafts.add(kind)
             return
@@ -560,16 +585,7 @@ class Prose:
         if self._may_be_numbering(line, part, found, index):
             return
 
-        others = any(part.start <= image.start < found[0].start for image in line.images)
-        if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
-            self.drafts.add(Kind.UNKNOWN)
-            self._close(part.section, index - 1)
-            self._mention(line, found)
-            return
-
-        if self._comes_twice(line, part, found):
-            self.unplaced = True
-            self._close(part.section, index)
+        if self._is_refused(line, part, found, index):
             return
 
         cut = self._taken_over(line, part, found)
@@ -592,6 +608,25 @@ class Prose:
 
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
+    def _is_refused(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
+    ) -> bool:
+        """Tell whether the scores of a part are somebody else's or may be of two images, and end
+        its section if so."""
+        others = any(part.start <= image.start < found[0].start for image in line.images)
+        if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
+            self.drafts.add(Kind.UNKNOWN)
+            self._close(part.section, index - 1)
+            self._mention(line, found)
+            return True
+
+        if self._comes_twice(line, part, found):
+            self.unplaced = True
+            self._close(part.section, index)
+            return True
+
+        return False
+
     def _close(self, section: int, certain: int) -> None:
         """End a section: nothing behind that line is certain to belong to it."""
         if self.n == 1:
@@ -610,16 +645,22 @@ class Prose:
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
     ) -> bool:
         """Tell whether numbers may count the names, or stand before names that are not theirs."""
-        if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
-            return True
+        return (
+            _enumerates(found)
+            or self._may_subtract(found)
+            or self._is_shifted(line, found, index)
+            or self._follows_a_name(line, part, found[0])
+            or self._follows_a_numbered_image(line, part)
+        )
 
-        if found[0].backward and self._follows_a_name(line, part, found[0].start):
-            return True
+    def _follows_a_numbered_image(self, line: Line, part: Part) -> bool:
+        """Tell whether a number in brackets stands between an image and what is said of it:
+        "Image 4 (1): S_acc (2): S_pre"."""
+        if not part.named or all(image.end > part.start for image in line.images):
+            return False
 
-        # "Image 4 (1): S_acc (2): S_pre"
-        headed = part.named and any(image.end <= part.start for image in line.images)
         before = max(line.start, part.start - 12)
-        return headed and bool(_NUMBER_IN_BRACKETS.search(self.text, before, part.start))
+        return _NUMBER_IN_BRACKETS.search(self.text, before, part.start) is not None
 
     def _own_pairs(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
@@ -671,12 +712,10 @@ class Prose:
     def _is_a_remark(self, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
         quality suffers"."""
-        found = self._pairs[index]
-        if not found or not all(pair.backward for pair in found):
+        head, found = self._above[index], self._pairs[index]
+        if head is None or not found:
             return False
-
-        head = self._above[index]
-        return head is not None and all(pair.name.key != head for pair in found)
+        return all(pair.backward and pair.name.key != head for pair in found)
 
     def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
         """Take down the numbers of a sentence that is no verdict, but names one image."""
@@ -686,14 +725,17 @@ class Prose:
                 if pair.mark.value is not None:
                     self.mentioned.append(((position, pair.name.key), pair.mark.value))
 
-    def _follows_a_name(self, line: Line, part: Part, place: int) -> bool:
+    def _follows_a_name(self, line: Line, part: Part, pair: Pair[FactorName]) -> bool:
         """Tell whether a number before a name stands right behind another: "accuracy 4 quality"."""
-        for factor in line.factors:
-            if part.start <= factor.start and factor.end <= place:
-                between = self.text[factor.end : place]
-                if not between.strip(" :=–—-"):
-                    return True
-        return False
+        if not pair.backward:
+            return False
+
+        return any(
+            part.start <= factor.start
+            and factor.end <= pair.start
+            and not self.text[factor.end : pair.start].strip(" :=–—-")
+            for factor in line.factors
+        )
 
     def _competes(self, index: int, pair: Pair[FactorName]) -> bool:
         """Tell whether the lines below an entry give it another number: a bare one, "or 8"."""
@@ -766,11 +808,11 @@ class Prose:
         if last is None or last.end < above.end - 2 or self._is_denied_before(above, last):
             return False
 
-        return (
-            not self._pairs[index - 1]
-            or self._pairs[index - 1][-1].name.start != last.start
-            or (self._pairs[index - 1][-1].backward and self._shifts(index - 1))
-        )
+        before = self._pairs[index - 1]
+        if not before or before[-1].name.start != last.start:
+            return True
+
+        return before[-1].backward and self._is_shifted(above, before, index - 1)
 
     def _number_is_left(self, index: int) -> bool:
         """Tell whether a list of numbers before names ends in a number: then it is shifted."""
@@ -789,50 +831,65 @@ class Prose:
 
         return False
 
-    def _shifts(self, index: int) -> bool:
-        found = self._pairs[index]
-        return self._is_shifted(self.page.lines[index], found, index) if found else False
-
     def _lead(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> tuple[Kind, str]:
         """Return what the words before the first score say it is, and the label they are,
         if one."""
-        if line.kind is not Kind.VERDICT:
-            own = kind_of(lead) if _LABEL_ENDS.search(lead) else None
-            if own is not Kind.VERDICT:
-                return line.kind, ""
+        labels = _LABEL_ENDS.search(lead) is not None
+        if line.kind is not Kind.VERDICT and not (labels and kind_of(lead) is Kind.VERDICT):
+            return line.kind, ""
 
         words = lead.strip()
         sentence = re.split(r"[.!?]\s+", words)[-1]
-        tail = self.text[found[-1].end : line.end]
-        asked = tail.split(".")[0].rstrip().endswith("?") and _ASKS.match(sentence or words)
-        if asked or CONDITION.search(self.text[line.head : found[0].start]):
-            return Kind.HYPOTHESIS, ""
+        stated = self._kind_of_sentence(line, sentence, found)
+        if stated is not None:
+            return stated, ""
 
-        if _RESULTS_IN.match(tail) or (words.endswith("with") and _REACHES.match(tail)):
-            return Kind.HYPOTHESIS, ""
-
-        if commands(sentence):
-            # "Add 1 to S_acc, 2 to S_pre"
-            return Kind.DIFFERENCE, ""
-
-        if len(found) > 1 and _takes_all_back(tail):
-            return Kind.UNKNOWN, ""
-
-        if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
-            return Kind.OTHERS, ""
-
-        kind = kind_of(sentence) if any(each.isalpha() for each in sentence) else None
-        if kind is Kind.DIFFERENCE and not _LABEL_ENDS.search(lead):
+        kind = kind_of(sentence) if any(map(str.isalpha, sentence)) else None
+        if kind is Kind.DIFFERENCE and not labels:
             kind = None
 
         if kind is not None and kind is not Kind.VERDICT:
             return kind, ""
 
-        is_label = _LABEL_ENDS.search(lead) is not None and any(each.isalpha() for each in lead)
-        if is_label and kind is None and not is_neutral(words):
-            return Kind.VERDICT, words
+        if self._voids_itself(found):
+            return Kind.UNKNOWN, ""
 
-        return Kind.VERDICT, ""
+        is_label = labels and kind is None and any(map(str.isalpha, lead))
+        return Kind.VERDICT, words if is_label and not is_neutral(words) else ""
+
+    def _kind_of_sentence(
+        self, line: Line, lead: str, found: Sequence[Pair[FactorName]]
+    ) -> Kind | None:
+        """Return what a sentence makes of the scores in it, whose first words are `lead`."""
+        tail = self.text[found[-1].end : line.end]
+        if self._is_hypothetical(line, lead, tail, found):
+            return Kind.HYPOTHESIS
+
+        if commands(lead):
+            # "Add 1 to S_acc, 2 to S_pre"
+            return Kind.DIFFERENCE
+
+        if len(found) > 1 and _takes_all_back(tail):
+            return Kind.UNKNOWN
+
+        if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
+            return Kind.OTHERS
+
+        return None
+
+    def _is_hypothetical(
+        self, line: Line, lead: str, tail: str, found: Sequence[Pair[FactorName]]
+    ) -> bool:
+        """Tell whether scores are asked for or supposed: "Is S_acc 8?", "If S_acc were 8", "With
+        S_acc at 10, the total would be …"."""
+        asked = tail.partition(".")[0].rstrip().endswith("?") and _ASKS.match(lead)
+        if asked or CONDITION.search(self.text[line.head : found[0].start]):
+            return True
+
+        if _RESULTS_IN.match(tail):
+            return True
+
+        return lead.endswith("with") and _REACHES.match(tail) is not None
 
     def _taken_over(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> int | None:
         """Return where another image may take over in the middle of a part, if one does."""
@@ -954,16 +1011,17 @@ class Prose:
         """Tell whether what opens a line may take its scores away from the image of its section."""
         opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
         if opens is not None and not all(pair.backward for pair in found):
+            # "(2) S_acc: 7" may be of the second image.
             return True
 
-        if bool(own) and is_final(own):
+        if (own and is_final(own)) or _OTHER_NAME.fullmatch(lead):
             return False
 
         if line.gap and _LABEL_ENDS.search(lead) and re.search(r"\w", lead):
             # "Then:", behind a blank line.
-            return not is_neutral(lead.strip()) and _OTHER_NAME.fullmatch(lead) is None
+            return not is_neutral(lead.strip())
 
-        return not _LEADS.fullmatch(lead) and not _OTHER_NAME.fullmatch(lead)
+        return not _LEADS.fullmatch(lead)
 
     def _say(
         self,
@@ -978,7 +1036,7 @@ class Prose:
             self.unplaced = True
             return
 
-        placed = Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
+        placed = self._in_reply(mark)
         for position in positions or (None,):
             if self._recurs(section, key, position, index):
                 self.unplaced = True
@@ -1070,7 +1128,7 @@ class Prose:
     def _below(self, line: Line, index: int, last: FactorName) -> Iterator[Said]:
         """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
         opens = _TWO_WORDS.search(self.text, line.head, last.start) is None
-        several = len({factor.key for factor in line.factors}) > 1
+        several = len(line.keys) > 1
         ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:
             return
@@ -1232,54 +1290,67 @@ class Prose:
         return [mark]
 
     def _number_of_line(self, line: Line, scale: Scale, *, far: bool, empty: bool) -> list[Mark]:
+        """Return the score that a line below a name gives: alone, behind a label of its own, or at
+        the end of its words. `empty` says that nothing else stands behind the name."""
         label = _OWN_LABEL.match(self.text, line.head, line.end)
-        if line.number is not None and label is None:
+        if label is not None:
+            number = number_at(self.text, label.end(), line.end)
+            if number is not None:
+                return [undisputed(self.text, number, line.end, scale)]
+        elif line.number is not None:
             return []
 
-        # A definition list has its value behind a colon.
+        number = None if label else self._opening_number(line)
+        if number is not None and not self.text[number.end : line.end].strip(" .)]\"'"):
+            return [number.mark(scale)] if empty or number.top == scale.high else []
+
+        if far:
+            return []
+
+        explained = number if number is not None and number.top == scale.high else None
+        if explained and empty and not entry_fault(self.text, explained, line.end, scale):
+            # "8/10, since …"
+            return [explained.mark(scale)]
+
+        return self._number_at_the_end(line, scale)
+
+    def _opening_number(self, line: Line) -> Number | None:
+        """Return the number that a line begins with; in a definition list, behind a colon."""
         head = line.head + 1 if self.text.startswith(":", line.head) else line.head
-        number = number_at(self.text, label.end() if label else head, line.end)
-        if number is None or (label is None and number.start > line.head + 2):
-            number = None
+        number = number_at(self.text, head, line.end)
+        return number if number is not None and number.start <= line.head + 2 else None
 
-        if number is not None:
-            fault = entry_fault(self.text, number, line.end, scale)
-            rest = self.text[number.end : line.end].strip(" .)]\"'")
-            if label is not None:
-                if fault:
-                    span = (number.start, number.digits_end)
-                    return [Mark(None, span, FaultKind.AMBIGUOUS, fault)]
-
-                return [number.mark(scale)]
-
-            explained = number.top == scale.high and empty and not far and not fault
-            if explained or (not rest and (number.top == scale.high or empty)):
-                return [number.mark(scale)]
-            if not rest:
-                return []
-
+    def _number_at_the_end(self, line: Line, scale: Scale) -> list[Mark]:
+        """Return the score that ends a line of explanation, "… 8/10", unless it has a label."""
         ended = _AT_THE_END.search(self.text[line.head : line.end])
-        labelled = False
-        if ended is not None:
-            before = self.text[line.head : line.head + ended.start("value")]
-            several = self.n > 1 and not re.search(r"[.!?(–—-]\s*$", before)
-            labelled = several or re.search(r"[:=→]\s*$", before) is not None
+        if ended is None or Fraction(ended["top"]) != scale.high:
+            return []
 
-        if ended is not None and not far and not labelled and Fraction(ended["top"]) == scale.high:
-            place = line.head + ended.start("value")
-            return self._last_number(place, line.head, line.end, scale)
+        place = line.head + ended.start("value")
+        before = self.text[line.head : place].rstrip()
+        if before.endswith((":", "=", "→")):
+            return []
 
-        return []
+        if self.n > 1 and not before.endswith((".", "!", "?", "(", "–", "—", "-")):
+            return []
+
+        return self._last_number(place, line.head, line.end, scale)
 
     # --- Lists under factors ---
 
     def _is_by_factor(self, line: Line, index: int) -> bool:
+        """Tell whether the numbers of a line are those of images on one factor."""
         found = self._images[index]
-        if not found or self.only is not None:
-            return bool(found) and bool(line.factors) and len(found) > 1
-        if not line.factors or len(found) > 1 or self._only_mentions(line):
+        if self.only is not None:
+            return bool(line.factors) and len(found) > 1
+
+        if not found:
+            return False
+
+        if not line.factors or len(found) > 1:
             return True
-        return self._image_first(line, found)
+
+        return self._only_mentions(line) or self._image_first(line, found)
 
     def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
         """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
@@ -1315,7 +1386,7 @@ class Prose:
                     self.unplaced = True
                     continue
 
-                mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
+                mark = self._in_reply(pair.mark)
                 unit = -1 - line.section
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
 
@@ -1351,11 +1422,14 @@ class Prose:
                 self.unplaced = True
                 continue
 
-            placed = replace(mark, span=self.page.span(*mark.span))
+            placed = self._in_reply(mark)
 
             for position in positions or (None,):
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
+
+
+_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 
 
 def _takes_all_back(tail: str) -> bool:
@@ -1366,6 +1440,7 @@ def _takes_all_back(tail: str) -> bool:
 
     if sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail):
         return True
+
     return len(tail) < 60 and makes_up(f"scores: {tail}")
 
 
@@ -1373,16 +1448,17 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
     """Tell whether numbers only number the factors: `(1), (2), (3)`;
     `1 – Accuracy, 2 – Quality`."""
     values = [pair.value for pair in found]
-    counted = values == [Fraction(i) for i in range(1, len(values) + 1)]
+    counted = values == [*range(1, len(values) + 1)]
     several = len(values) > 2
 
-    if all(pair.backward for pair in found):
-        if counted:
-            return len(values) > 1
+    if not all(pair.backward for pair in found):
+        return counted and several and all(pair.bracketed for pair in found)
 
-        return several and _steps(values) == {Fraction(1, 10)}
+    if counted:
+        # "1 – Accuracy" alone may be a score.
+        return len(values) > 1
 
-    return counted and several and all(pair.bracketed for pair in found)
+    return several and _steps(values) == {Fraction(1, 10)}
 
 
 def _steps(values: Sequence[Fraction | None]) -> set[Fraction]:

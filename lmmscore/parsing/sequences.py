@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Scale
 
 SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
 CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
@@ -270,22 +270,26 @@ class Sequences:
     def _rows_of_factors(self, lines: Sequence[int]) -> dict[int, list[Listed]]:
         """Return what lists by factor say,
         where all factors have one and their order is certain."""
-        keys = [self.page.lines[index].factors[0].key for index in lines]
-        whole = len(keys) == len(self.names.factors) == len(set(keys))
-        if not whole:
+        keys = {self.page.lines[index].factors[0].key for index in lines}
+        whole = len(lines) == len(keys) == len(self.names.factors)
+        if not whole or not self._is_order_certain(lines):
             return {}
-
-        above = [line for line in self.page.lines[: min(lines)] if line.images]
-        listed = [line for line in above if self._lists_all(line)]
-        stated = bool(listed) or _ORDER_STATED.search(self.text) is not None
-        if self.n <= 2 and not stated and not all(map(self._is_labelled, lines)):
-            return {}
-
-        for line in above:
-            if line not in listed and line.head < line.images[0].start + 3:
-                return {}
-
         return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+    def _is_order_certain(self, lines: Sequence[int]) -> bool:
+        """Tell whether the numbers of lists by factor stand in the order of the images."""
+        above = [line for line in self.page.lines[: lines[0]] if line.images]
+        others = [line for line in above if not self._lists_all(line)]
+        if any(line.head < line.images[0].start + 3 for line in others):
+            # What heads the lists may be that image.
+            return False
+
+        # Two numbers for two images may be a coincidence: their order must be stated.
+        if self.n > 2 or len(others) < len(above):
+            return True
+
+        stated = _ORDER_STATED.search(self.text) is not None
+        return stated or all(map(self._is_labelled, lines))
 
     def _lists_all(self, line: Line) -> bool:
         """Tell whether a line names all images in their order, and says nothing else."""
@@ -346,12 +350,14 @@ class Sequences:
             if number is None or CONDITION.search(lead) or is_no_verdict(lead):
                 continue
 
-            mark = number.mark(only.scale)
-            fault = entry_fault(self.text, number, line.end, only.scale)
-            if fault:
-                mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
+            yield None, only.key, undisputed(self.text, number, line.end, only.scale)
 
-            yield None, only.key, mark
+
+def undisputed(text: str, number: Number, end: int, scale: Scale) -> Mark:
+    """Return what a number says, or why nobody can say: "8, or rather 7"."""
+    mark = number.mark(scale)
+    fault = entry_fault(text, number, end, scale)
+    return Mark(None, mark.span, FaultKind.AMBIGUOUS, fault) if fault else mark
 
 
 # --------------------------------------------------------------------------------------------------
@@ -362,8 +368,9 @@ class Sequences:
 # factors in the same order, each is of one image, and it is enough that the labels count them.
 # --------------------------------------------------------------------------------------------------
 
-_LONGEST_LABEL = 80
-_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
+
+_Cells = list[tuple[int, Pair[FactorName]]]
+"""Scores, each with the index of its line."""
 
 
 def whole_lists(
@@ -373,38 +380,45 @@ def whole_lists(
 
     Nothing where a score is missing, comes twice, or is in doubt.
     """
-    cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
-    size = len(page.names.factors)
-    if size < 2 or len(cells) != page.n * size:
-        return
-
-    if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
-        return
-
-    keys = [pair.name.key for _, pair in cells]
-    order = keys[:size]
-    if len(set(order)) < size or keys != order * page.n:
-        return
-
-    groups = [cells[place : place + size] for place in range(0, len(cells), size)]
-    if not all(_may_be_scores(page, group) for group in groups):
+    lists = _lists_in_order(page, found)
+    if not lists or not all(_may_be_scores(page, cells) for cells in lists):
         return
 
     if page.n == 1:
-        positions = [1] if _numbered_alike(page, groups[0]) else []
+        positions = [1] if _numbered_alike(page, lists[0]) else []
     else:
-        positions = _counted(_labels(page, groups), page.names) or _labelled_behind(page, groups)
+        positions = _counted(_labels(page, lists), page.names) or _labelled_behind(page, lists)
 
-    for position, group in zip(positions, groups, strict=False):
-        for index, pair in group:
+    for position, cells in zip(positions, lists, strict=False):
+        for index, pair in cells:
             yield index, position, pair
+
+
+def _lists_in_order(page: Page, found: Sequence[Sequence[Pair[FactorName]]]) -> list[_Cells]:
+    """Return the scores of a reply as n lists of all factors in the same order, if they are."""
+    cells = [(index, pair) for index, pairs in enumerate(found) for pair in pairs]
+    size = len(page.names.factors)
+    if size < 2 or len(cells) != page.n * size:
+        return []
+
+    # "S_acc(2): 8" says itself of which image it is.
+    if any(pair.mark.value is None or pair.name.position is not None for _, pair in cells):
+        return []
+
+    # The first list sets the order of all.
+    keys = [pair.name.key for _, pair in cells]
+    order = keys[:size]
+    if len(set(order)) < size or keys != order * page.n:
+        return []
+
+    return [cells[place : place + size] for place in range(0, len(cells), size)]
 
 
 # What stands before a name where all are numbered: "; F2 (".
 _NUMBERED = re.compile(r"[\W_]*(?P<sign>[A-Za-z]{0,2})[ .]?(?P<number>[0-9]{1,2})[\W_]*")
 
 
-def _numbered_alike(page: Page, cells: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+def _numbered_alike(page: Page, cells: _Cells) -> bool:
     """Tell whether nothing but a running number of the same kind stands before each name."""
     signs = set()
     before = 0
@@ -420,7 +434,7 @@ def _numbered_alike(page: Page, cells: Sequence[tuple[int, Pair[FactorName]]]) -
     return len(signs) == 1
 
 
-def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) -> bool:
+def _may_be_scores(page: Page, group: _Cells) -> bool:
     """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
     kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
     if kinds == {Kind.RANKS}:
@@ -431,9 +445,7 @@ def _may_be_scores(page: Page, group: Sequence[tuple[int, Pair[FactorName]]]) ->
 _LABEL_BEHIND = re.compile(r"[ ]*[–—-]?[ ]*[(\[][^()\[\]]{1,40}[)\]]\W*|[ ]*(?:←|<-)[^\n]{1,40}")
 
 
-def _labelled_behind(
-    page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]
-) -> list[int]:
+def _labelled_behind(page: Page, groups: Sequence[_Cells]) -> list[int]:
     """Return the images that stand in brackets behind their lists: `S_acc 8, S_pre 5 (Image 1)`."""
     labels = []
     for group in groups:
@@ -449,7 +461,7 @@ def _labelled_behind(
     return _counted(labels, page.names)
 
 
-def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]) -> list[str]:
+def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     """Return what stands right before each list: on its line, and above it on lines of its own."""
     labels = []
     for group, following in pairwise(groups):
@@ -465,25 +477,40 @@ def _labels(page: Page, groups: Sequence[Sequence[tuple[int, Pair[FactorName]]]]
     return [" ".join(each.split()) for each in ("\n".join(opening), *labels)]
 
 
+_LONGEST_LABEL = 80
+
+
 def _counted(labels: Sequence[str], names: Names) -> list[int]:
     """Return the images that labels name or count; nothing where they do not do so alike."""
     if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
         return []
 
-    named = [
-        {at for image in names.images_in(label, 0, len(label)) for at in image.positions}
-        for label in labels
-    ]
-    if all(len(each) == 1 for each in named):
-        positions = [at for each in named for at in each]
-        return positions if sorted(positions) == [*range(1, len(labels) + 1)] else []
+    named = [_positions_in(label, names) for label in labels]
+    found = [*chain(*named)]
+    every = [*range(1, len(labels) + 1)]
+    if found:
+        # Every label names one image, and no two the same.
+        complete = all(named) and sorted(found) == every
+        return found if complete else []
 
-    if any(named) or any(map(is_no_verdict, labels)):
-        return []
+    return every if _count_alike(labels, names) else []
 
-    # The same words around 1, 2, 3 …, or around a, b, c …
+
+def _count_alike(labels: Sequence[str], names: Names) -> bool:
+    """Tell whether labels are the same words around 1, 2, 3 …, or around a, b, c …"""
+    if any(map(is_no_verdict, labels)):
+        return False
+
     forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
-    return [*range(1, len(labels) + 1)] if set.intersection(*forms) else []
+    return bool(set.intersection(*forms))
+
+
+def _positions_in(label: str, names: Names) -> set[int]:
+    images = names.images_in(label, 0, len(label))
+    return {position for image in images for position in image.positions}
+
+
+_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
 
 
 def _forms(label: str, position: int, names: Names) -> Iterator[str]:
