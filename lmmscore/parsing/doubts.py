@@ -173,7 +173,8 @@ def _by_sentences(
 
 def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
     """Tell whether only their order says which image scores are of."""
-    unnamed = page.n > 1 and not any(line.images for line in page.lines)
+    in_prose = page.n > 1 and any("prose" in each.layout for each in said)
+    unnamed = in_prose and not any(line.images for line in page.lines)
     return unnamed or any(each.by_order for each in said)
 
 
@@ -403,7 +404,8 @@ def _may_undo_named(sentence: _Sentence) -> bool:
         # What gives a score another number is a correction of that score.
         return False
 
-    if reorders(text) and (len(sentence.positions) > 1 or sentence.factors):
+    several = len(sentence.positions) > 1 or len(sentence.factors) > 1
+    if reorders(text) and (several or (sentence.factors and not _MEANS.match(text))):
         return True
 
     # In another language, what is said of an image's scores may take them back.
@@ -411,6 +413,10 @@ def _may_undo_named(sentence: _Sentence) -> bool:
     return strange or is_alarming(text) or takes_back(text)
 
 
+# "This means that the artifacts are few" explains a score.
+_MEANS = re.compile(
+    r"\W*(?:this|which)[ ](?:means|suggests|indicates|shows|implies)\b", re.IGNORECASE
+)
 _CORRECTED = re.compile(
     r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
 )

@@ -171,7 +171,7 @@ _HEDGED_BEFORE = re.compile(
         |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
         |from
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
-        |would[ ]be|\(of|out[ ]of
+        |(?<!score[ ])(?<!scores[ ])would[ ]be|\(of|out[ ]of
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
       |[<>≤≥~≈±×*^#$€£]|(?<![ ])/|[0-9][ ]?[-–—]|\bbetween[ ][0-9.]+[ ]and
     )[ ]*(?:an?[ ])?\Z
@@ -418,8 +418,8 @@ _NAMED_OTHERWISE = re.compile(
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will))*
-    )[ ]*[:=(#]*[ ]*\Z
+        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
+    )[ ]*[:=(#'‘“"]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )

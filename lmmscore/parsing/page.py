@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
 from lmmscore.parsing.remarks import heads_plainly, is_final, is_neutral, kind_of
@@ -125,7 +126,29 @@ class Page:
                 lines.append(line)
                 gap, newlines, start = False, "\n", place
 
-        return _one_naming(lines)
+        return _one_naming(self._without_keys_amid(lines))
+
+    def _without_keys_amid(self, lines: list[Line]) -> list[Line]:
+        """Return the lines; where a key names an image behind scores of the same record, in YAML
+        with its keys in any order, it cannot be told which scores are its own."""
+        amid = any(
+            above.factors and not line.gap and self._is_keyed(line) and not self._is_item(line)
+            for above, line in pairwise(lines)
+        )
+        if amid:
+            for line in filter(self._is_keyed, lines):
+                line.images = [replace(image, positions=(UNKNOWN,)) for image in line.images]
+
+        return lines
+
+    def _is_item(self, line: Line) -> bool:
+        """Tell whether a line begins with a bullet or a number."""
+        return bool(self.text[line.start : line.head].strip())
+
+    def _is_keyed(self, line: Line) -> bool:
+        return len(line.images) == 1 and bool(
+            _KEYED_IMAGE.fullmatch(self.text, line.head, line.end)
+        )
 
     def _sentences_by_factor(self, start: int, end: int) -> list[int]:
         """Return where sentences begin that each go through the images on one factor:
@@ -877,17 +900,18 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     stop = _STOP.match(page.text, image.end, line.end)
     sign = stop["stop"] if stop else None
     subject = gets or followed_by_a_score(page, line, image.end)
-    mentioned = _MENTIONED.search(before) is not None
+    moves_on = _MOVES_ON.search(before) is not None
+    mentioned = not moves_on and _MENTIONED.search(before) is not None
     if mentioned or _COMPARES.search(opens["lead"]):
         # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
         ends = sign in {"", ","} or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
         remark = mentioned and bool(opens["lead"]) and ends and not subject
     elif stop is not None and sign in {":", "=", "–", "—", "-", "|", "→", "->", ""}:
         return Part(stop.end(), line.end, _positions_of_clause(page, line, image, last), True)
-    elif subject:
+    elif subject or (moves_on and sign == ","):
         return Part(image.end, line.end, _positions_of_clause(page, line, image, last), True)
     else:
-        remark = bool(opens["lead"])
+        remark = bool(opens["lead"]) and not moves_on
 
     if remark or _is_remark(page, line, image):
         return None

@@ -1251,7 +1251,7 @@ class Prose:
                 break
             top -= 1
 
-        opens = top == 0 or bool(lines[top - 1].images)
+        opens = top == 0 or bool(lines[top - 1].images) or not lines[top - 1].factors
         return opens and self._is_bare_number(lines[top])
 
     def _is_bare_name(self, line: Line) -> bool:
@@ -1262,7 +1262,9 @@ class Prose:
 
     def _is_bare_number(self, line: Line) -> bool:
         words = self.page.words(line).strip("[]()\"'*. ")
-        plain = re.fullmatch(r"[0-9]{1,3}(?:[.,][0-9]{1,3})?(?:[ ]*/[ ]*[0-9]{1,3})?", words)
+        plain = re.fullmatch(
+            r"[0-9]{1,3}(?:[.,][0-9]{1,3})?(?:[ ]*(?:/|out of)[ ]*[0-9]{1,3})?", words
+        )
         return plain is not None and line.number is None
 
     def _may_be_a_label(self, line: Line) -> bool:
