@@ -63,11 +63,18 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = 
     if not complete:
         return _merged_reading(passes, factors, n)
 
+    verdict = passes[complete[-1]]
+    return _reading(verdict.cells, _contradictions(passes, complete, text), said, factors, n)
+
+
+def _contradictions(passes: Sequence[_Pass], complete: Sequence[int], text: str) -> list[Fault]:
+    """Return what speaks against the last complete verdict: itself, what follows, what precedes."""
     last = complete[-1]
     verdict = passes[last]
     faults = [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(verdict.twice)]
     faults += _differing(verdict, passes[last + 1 :], _AGAIN)
     if last > 0 and last - 1 not in complete:
+        # Half a verdict in the same form right before it is a part of it rather than a draft.
         before = passes[last - 1]
         if before.layout == verdict.layout and not is_final(verdict.label):
             faults += _differing(verdict, [before], _TWICE)
@@ -77,7 +84,7 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = 
         if _side_by_side(earlier, verdict) or not _is_replaced(earlier, verdict, text):
             faults += _differing(verdict, [earlier], _APART)
 
-    return _reading(verdict.cells, faults, said, factors, n)
+    return faults
 
 
 def _counted_from_one(said: list[Said], n: int) -> list[Said]:

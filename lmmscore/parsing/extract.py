@@ -16,8 +16,8 @@ from lmmscore.parsing.json import json_values
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in, outside
 from lmmscore.parsing.remarks import kind_of, makes_up, sees_nothing, takes_back
-from lmmscore.parsing.text import plain_text
-from lmmscore.parsing.verdict import Fault, FaultKind, Kind, Reading
+from lmmscore.parsing.text import Span, plain_text
+from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Kind, Reading
 from lmmscore.scales import Factor, Scale
 
 LONGEST_QUOTATION = 300
@@ -87,8 +87,8 @@ def _schema(factors: Sequence[Factor], n: int) -> dict[str, Any]:
 def read_extraction(answer: str, reply: str, factors: Sequence[Factor], n: int) -> Reading:
     """Return the scores that an answer quotes from a reply, those that the reply bears out only."""
     names = names_of(tuple(factors), n)
-    found: dict[tuple[int, str], tuple[Fraction, tuple[int, int]]] = {}
-    refused: dict[tuple[int, str], Fault] = {}
+    found: dict[Cell, tuple[Fraction, Span]] = {}
+    refused: dict[Cell, Fault] = {}
     for cell in _cells(answer):
         at = _place(cell, names)
         if at is None or cell.get("score") is None:
@@ -136,7 +136,7 @@ def with_help(
 ) -> Reading:
     """Return what was read from a reply, with what a reader's answer rightly quotes from it."""
     quoted = read_extraction(answer, reply, factors, n)
-    undecided: set[tuple[int, str]] = set()
+    undecided: set[Cell] = set()
     for fault in reading.faults:
         if fault.kind in _UNDECIDED:
             undecided.update(_cells_of(fault, factors, n))
@@ -160,7 +160,7 @@ def with_help(
     return Reading(scores, spans, tuple(faults), reading.layout or quoted.layout, notes)
 
 
-def _cells_of(fault: Fault, factors: Sequence[Factor], n: int) -> list[tuple[int, str]]:
+def _cells_of(fault: Fault, factors: Sequence[Factor], n: int) -> list[Cell]:
     """Return the cells that a fault is about."""
     positions = [fault.position] if fault.position else range(1, n + 1)
     keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
@@ -183,7 +183,7 @@ def _cells(answer: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _place(cell: Mapping[str, Any], names: Names) -> tuple[int, str] | None:
+def _place(cell: Mapping[str, Any], names: Names) -> Cell | None:
     factor = names.factor_named(str(cell.get("factor")))
     image = str(cell.get("image", "1"))
     if factor is None or not re.fullmatch(r"[0-9]{1,3}", image):
@@ -192,8 +192,8 @@ def _place(cell: Mapping[str, Any], names: Names) -> tuple[int, str] | None:
 
 
 def _borne_out(
-    cell: Mapping[str, Any], at: tuple[int, str], reply: str, names: Names
-) -> tuple[Fraction, tuple[int, int]] | str:
+    cell: Mapping[str, Any], at: Cell, reply: str, names: Names
+) -> tuple[Fraction, Span] | str:
     """Return a score and its place in the reply, or why the quotation does not bear it out."""
     quotation = str(cell.get("quotation") or "").strip()
     fault = _misquoted(quotation, reply)
@@ -240,7 +240,7 @@ def _misquoted(quotation: str, reply: str) -> str:
     return ""
 
 
-def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
+def _spoken_of(text: str, at: Cell, names: Names) -> str:
     """Return why a quotation speaks of something else than an image and a factor."""
     factors = {factor.key for factor in names.factors_in(text, 0, len(text))}
     if names.only is None and factors != {at[1]}:
@@ -302,10 +302,10 @@ def _numbers(text: str, names: Names) -> list[Number]:
 
 
 def _quoted_twice(
-    found: Mapping[tuple[int, str], tuple[Fraction, tuple[int, int]]],
-) -> dict[tuple[int, str], Fault]:
+    found: Mapping[Cell, tuple[Fraction, Span]],
+) -> dict[Cell, Fault]:
     """Return a fault for every cell whose number was quoted for another cell, too."""
-    places: dict[tuple[int, int], list[tuple[int, str]]] = {}
+    places: dict[Span, list[Cell]] = {}
     for at, (_, span) in found.items():
         places.setdefault(span, []).append(at)
 
