@@ -785,6 +785,10 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
         return None
 
     stop = _STOP.match(page.text, image.end, line.end)
+    if stop is not None and stop["stop"] == "." and ("(" in lead or not heads_plainly(lead)):
+        # "Now Image 6." heads something, "Sharper (see Image 1)." does not.
+        stop = None
+
     factor_next = followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
     if not (stop or factor_next or subject or line.heading):

@@ -1251,7 +1251,9 @@ class Prose:
                 break
             top -= 1
 
-        opens = top == 0 or bool(lines[top - 1].images) or not lines[top - 1].factors
+        above = lines[top - 1]
+        captioned = self.page.words(above).rstrip().endswith(":") and not above.factors
+        opens = top == 0 or captioned or bool(above.images)
         return opens and self._is_bare_number(lines[top])
 
     def _is_bare_name(self, line: Line) -> bool:
