@@ -490,12 +490,10 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
     if sentence.place is _Place.AMID and (takes_back(sentence.text) or _swaps(sentence)):
         return True
 
-    if sees_nothing(sentence.text):
-        # Whatever is announced behind it was not seen, either.
-        return False
-
     rest = page.text[sentence.start + len(sentence.text) : sentence.line.end]
-    if rest.rstrip().endswith(":") and _announces(rest):
+    announced = rest.rstrip().endswith(":") and _announces(rest)
+    if announced and not sees_nothing(sentence.text):
+        # Whatever is announced right behind "I see no image" was not seen, either.
         return True
 
     return any(
