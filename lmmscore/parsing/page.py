@@ -784,14 +784,10 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if not _may_lead_in(line, lead, image, at_start=at_start):
         return None
 
-    stop = _STOP.match(page.text, image.end, line.end)
-    if stop is not None and stop["stop"] == "." and ("(" in lead or not heads_plainly(lead)):
-        # "Now Image 6." heads something, "Sharper (see Image 1)." does not.
-        stop = None
-
+    stop = _stop_behind(page, line, image, lead)
     factor_next = followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
-    if not (stop or factor_next or subject or line.heading):
+    if not (stop is not None or factor_next or subject or line.heading):
         return None
 
     passed = not at_start and _comes_to_another(line, image)
@@ -799,9 +795,20 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if compared or passed or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
-    headed = stop is not None and stop["stop"] in {":", "", ".", "–", "—", ","}
+    headed = stop in {":", "", ".", "–", "—", ","}
     led = factor_next and lead.strip().lower() in {"in", "for", "with"}
     return image if at_start or headed or subject or led else None
+
+
+def _stop_behind(page: Page, line: Line, image: ImageName, lead: str) -> str | None:
+    """Return the sign that ends a heading behind an image, empty at the end of the line.
+
+    "Now Image 6." heads something, "Sharper (see Image 1)." does not.
+    """
+    stop = _STOP.match(page.text, image.end, line.end)
+    if stop is None or (stop["stop"] == "." and ("(" in lead or not heads_plainly(lead))):
+        return None
+    return stop["stop"]
 
 
 _LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
@@ -904,11 +911,12 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     stop = _STOP.match(page.text, image.end, line.end)
     sign = stop["stop"] if stop else None
     subject = gets or followed_by_a_score(page, line, image.end)
+    # "Turning to Image 4, it gets …" mentions nobody.
     moves_on = _MOVES_ON.search(before) is not None
     mentioned = not moves_on and _MENTIONED.search(before) is not None
     if mentioned or _COMPARES.search(opens["lead"]):
         # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
-        ends = sign in {"", ","} or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
+        ends = _ends_a_clause(page, line, image, sign)
         remark = mentioned and bool(opens["lead"]) and ends and not subject
     elif stop is not None and sign in {":", "=", "–", "—", "-", "|", "→", "->", ""}:
         return Part(stop.end(), line.end, _positions_of_clause(page, line, image, last), True)
@@ -920,6 +928,11 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     if remark or _is_remark(page, line, image):
         return None
     return Part(image.end, line.end, (UNKNOWN,), named=True)
+
+
+def _ends_a_clause(page: Page, line: Line, image: ImageName, sign: str | None) -> bool:
+    """Tell whether a comma or nothing more stands behind an image."""
+    return sign in {"", ","} or not _WORD_OR_NUMBER.search(page.text, image.end, line.end)
 
 
 def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -> tuple[int, ...]:
