@@ -506,8 +506,12 @@ def _is_aside(page: Page, line: Line, part: Part) -> bool:
     if any(factor.start >= part.start for factor in line.factors):
         return False
 
-    if line.parts[0].named:
+    if line.parts[0].named or len(line.parts) > 2:
         # "Image 1: S_acc 5; Image 2 …": images take turns here.
+        return False
+
+    scored = page.text[line.factors[0].end : part.start]
+    if not any(map(str.isdigit, scored)):
         return False
 
     return _IN_WORDS.search(page.text, part.start, line.end) is not None

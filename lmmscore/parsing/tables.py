@@ -249,7 +249,9 @@ def _heads_in_words(line: re.Match[str]) -> bool:
     """Tell whether all cells behind the first are words: then a blank line parts two tables, and
     this is the heading of the second, whose columns may stand in another order."""
     cells = [cell for cell in _bare_cells(line)[1:] if cell]
-    return len(cells) > 1 and all(map(_IN_WORDS.match, cells))
+    return (
+        len(cells) > 1 and all(map(_IN_WORDS.match, cells)) and not any(map(_NUMERIC.match, cells))
+    )
 
 
 def _bare_cells(line: re.Match[str]) -> list[str]:
@@ -519,9 +521,11 @@ def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
     title = head[0].text.casefold()
     starts = [at for at, cell in enumerate(head) if cell.text.casefold() == title]
     ends = [*starts[1:], len(head)]
-    widths = [end - start for start, end in zip(starts, ends, strict=True)]
-    if not title or len(starts) < 2 or min(widths) < 2:
-        # A title alone is no block: "# | # | S_acc" is one table.
+    widths = {
+        end - start - (not head[end - 1].text) for start, end in zip(starts, ends, strict=True)
+    }
+    if not title or len(starts) < 2 or len(widths) > 1 or min(widths) < 2:
+        # A title alone is no block, nor is a shorter one: "# | # | S_acc" is one table.
         return [table]
 
     # A row of another length has a bar too many or too few: nobody knows in which block.
