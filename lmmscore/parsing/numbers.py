@@ -207,7 +207,8 @@ _RUNS_ON = re.compile(
     r"""
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
+    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b
+        |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
@@ -1032,7 +1033,7 @@ class _NumberBefore:
 
     def _numbers_the_name(self) -> bool:
         """It only counts: "Question 1: S_acc", "[1] S_acc: 7"."""
-        if self.sign == ":" and self._word_before():
+        if self.sign == ":" and (self.names_first or self._word_before()):
             return True
         return self.names_first and self._is_bracketed() and not self.sign[:1].isalpha()
 
