@@ -132,7 +132,10 @@ class Page:
         """Return the lines; where a key names an image behind scores of the same record, in YAML
         with its keys in any order, it cannot be told which scores are its own."""
         amid = any(
-            above.factors and not line.gap and self._is_keyed(line) and not self._is_item(line)
+            not line.gap
+            and self._is_keyed(line)
+            and not self._is_item(line)
+            and (above.factors or not self.words(above).rstrip().endswith(":"))
             for above, line in pairwise(lines)
         )
         if amid:

@@ -43,6 +43,11 @@ _OWN_SCALE = re.compile(
     r"\b(?:confiden(?:ce|t)|certainty|rank(?:ing)?|weights?|priority|severity)\b", re.IGNORECASE
 )
 _SCORE_COLUMN = re.compile(r".*\b(?:score|rating|points)s?\b.*", re.IGNORECASE | re.DOTALL)
+_SCORES_FIRST = re.compile(
+    r"\W*(?:(?:my|the|final)[ ])?(?:scores?|ratings?|points|评分|得分|分数|点数|スコア|점수|punkte"
+    r"|bewertung|puntuación|note)\W*",
+    re.IGNORECASE,
+)
 _EXACTLY_SCORES = re.compile(
     r"""
     (?:(?:my|the|your|final)[ ])?
@@ -849,6 +854,10 @@ class _TableReader:
 
     def _a_line_a_score(self) -> list[Entry]:
         """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
+        if self.head and _SCORES_FIRST.fullmatch(self.head[0].text):
+            # Under "Score | Factor | Image", 3/10 is no third of ten images.
+            return []
+
         scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
         column = _score_column(self.head, scored, 2)
         images = self._images_above(scored)

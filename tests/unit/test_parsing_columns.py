@@ -321,3 +321,9 @@ def test_a_title_that_comes_twice_in_a_row_parts_no_tables():
         "Average | 1 | 5 | 5 | 5 | 5",
     )
     assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 8, 9], [5, 4, 3, 2]]
+
+
+def test_a_column_of_scores_that_comes_first_names_no_images():
+    """Of ten images 3/10 may be the third, but not under "Score"."""
+    rows = "\n".join(f"| {11 - i}/10 | S_acc | {i} |" for i in range(1, 11))
+    assert read_text(f"| Score | Factor | Image |\n|---|---|---|\n{rows}", FOUR, 10).scores == {}
