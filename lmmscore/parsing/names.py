@@ -141,6 +141,10 @@ class FactorName:
     """Whether a word before it makes it another's: "texture quality", "overall quality"."""
 
 
+_MOST_LABELS = 4096
+_LONGEST_LABEL = 60
+
+
 class Names:
     """Finds factors and images by name, for one question: these factors, n images."""
 
@@ -149,6 +153,7 @@ class Names:
         self.n = n
         self.only = self.factors[0] if len(self.factors) == 1 else None
         self._by_key = {factor.key: factor for factor in factors}
+        self._labels: dict[str, int | None] = {}
         self._order = {factor.key: number for number, factor in enumerate(factors, 1)}
         self._known = _known_names(self.factors)
         listed = r"[ ]*[,/|-][ ]*".join(_loosely(factor.key) for factor in factors)
@@ -322,6 +327,19 @@ class Names:
 
     def image_labelled(self, label: str) -> int | None:
         """Return the image a table cell or a JSON key names, a bare number or letter included."""
+        if len(label) > _LONGEST_LABEL:
+            return self._image_labelled(label)
+
+        # Every rule about a table asks this of its labels, and replies share most of theirs.
+        if label not in self._labels:
+            if len(self._labels) >= _MOST_LABELS:
+                self._labels.clear()
+
+            self._labels[label] = self._image_labelled(label)
+
+        return self._labels[label]
+
+    def _image_labelled(self, label: str) -> int | None:
         bare = label.strip(" :.#()[]_*\"'")
         if re.fullmatch(r"[0-9]{1,3}", bare):
             return int(bare)

@@ -713,7 +713,7 @@ class _TableReader:
             if not zero and self._is_whole(row, last=row is body[-1]):
                 found += self._row_entries(row, named, columns)
 
-        return [replace(entry, by_order=by_order) for entry in found]
+        return [replace(entry, by_order=True) for entry in found] if by_order else found
 
     def _image_above(self, body: Sequence[Row]) -> set[int]:
         """Return the image named above the table: a single row that names none belongs to it.
