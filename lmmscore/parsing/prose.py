@@ -139,6 +139,7 @@ _IN_VAIN = re.compile(
 # --- A number below the name it belongs to ---
 
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
+_CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
 _LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
 _AT_THE_END = re.compile(
@@ -1237,8 +1238,14 @@ class Prose:
             return None
 
         place = name.end + ended.start("value")
-        labelled = self.n > 1 and _LABEL_BEFORE.search(self.text, name.end, place)
-        return None if labelled else place
+        labelled = _LABEL_BEFORE.search(self.text, name.end, place)
+        return None if self.n > 1 and (labelled or self._is_of_a_named(line, place)) else place
+
+    def _is_of_a_named(self, line: Line, place: int) -> bool:
+        """Tell whether the clause that leads to a number names an image: "Image 3 gets 8/10"."""
+        clauses = list(_CLAUSE_END.finditer(self.text, line.head, place))
+        clause = clauses[-1].end() if clauses else line.head
+        return any(clause <= image.start < place for image in line.images)
 
     def _numbers_stand_above(self, index: int) -> bool:
         """Tell whether names and numbers take turns on lines, a number first: they are shifted."""

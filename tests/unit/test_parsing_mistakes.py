@@ -203,6 +203,7 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("Image 2\n- S_pre: 8; see Image 1\n- S_real: 5", 2, {(1, "real"): 5}),
         ("Image 1: 8, 7, 9, 6 (S_acc, S_pre, S_qua, S_real)", 1, {(1, "acc"): 6}),
         ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
+        ("S_qua: Edit 1 gets 3/10\nS_acc: Edit 3 gets , Edit 2 gets 8/10", 3, {(1, "acc"): 8}),
     ],
 )
 def test_a_number_of_something_else_is_not_taken(reply, n, never):
