@@ -293,7 +293,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
     named = any(line.images for line in page.lines) or _letters_recur(page)
     numbered = None if named or page.n < 2 else _numbers_name_images(page)
-    state = _State()
+    state = _State(by_paragraph=sum(map(_is_opened_by_an_image, page.lines)) > 1)
     for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
@@ -313,6 +313,14 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         state.scored = has_scores
         state.describe(line)
+
+
+_NEAR = 30
+"""How far from the head of a line a name can stand that opens it."""
+
+
+def _is_opened_by_an_image(line: Line) -> bool:
+    return bool(line.images) and line.images[0].start <= line.head + _NEAR
 
 
 _BARE_HEAD = re.compile(
@@ -360,6 +368,9 @@ class _State:
     """Whether what is no verdict is given for each image."""
     leads: bool = False
     """Whether this line opens a paragraph and scores stand right below."""
+    by_paragraph: bool = False
+    """Whether several lines name an image where they begin: another that is named further on is
+    mentioned there, unless it is plain what the line is of."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         # Weights that are listed for each image have none before the first image.
@@ -485,10 +496,16 @@ def _open_parts(page: Page, line: Line, state: _State, *, unsure: bool) -> None:
     Where it is unsure what opens the line, so is the rest of the sentence: "The paper reports for
     Image 1 …, and for Image 2 …" says the same of both.
     """
+    lost = False
     for part in line.parts[1:]:
         if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
             part.positions = (UNKNOWN,)
 
+        if lost and state.by_paragraph:
+            # "The third picture is odd. … Image 5 got 2; this one gets no score. …"
+            part.positions = (UNKNOWN,)
+
+        lost = lost or part.positions == (UNKNOWN,)
         before = replace(state)
         state.opened(part.positions)
         part.section = state.section
@@ -919,7 +936,7 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     sign = stop["stop"] if stop else None
     subject = gets or followed_by_a_score(page, line, image.end)
     # "Turning to Image 4, it gets …" mentions nobody.
-    moves_on = _MOVES_ON.search(before) is not None
+    moves_on = _MOVES_ON.search(before[opens.start() :]) is not None
     mentioned = not moves_on and _MENTIONED.search(before) is not None
     if mentioned or _COMPARES.search(opens["lead"]):
         # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.

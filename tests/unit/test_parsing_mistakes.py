@@ -204,6 +204,17 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("Image 1: 8, 7, 9, 6 (S_acc, S_pre, S_qua, S_real)", 1, {(1, "acc"): 6}),
         ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
         ("S_qua: Edit 1 gets 3/10\nS_acc: Edit 3 gets , Edit 2 gets 8/10", 3, {(1, "acc"): 8}),
+        (
+            "Image 1 surprised me. S_acc is 7.\n\nThe second picture did not. Image 1 got 9 for "
+            "S_real; this one gets no score. With S_qua at 2, it holds its place.",
+            2,
+            {(1, "qua"): 2},
+        ),
+        (
+            "Now to picture 2. Here, as in the first picture, a dog is missing. S_pre gets 3.",
+            2,
+            {(1, "pre"): 3},
+        ),
     ],
 )
 def test_a_number_of_something_else_is_not_taken(reply, n, never):
