@@ -88,6 +88,8 @@ class Line:
     """The last heading above that is neither an image nor known to head a verdict."""
     heads: bool = False
     """Whether it is a heading and says nothing itself."""
+    own: bool = False
+    """Whether it is the one paragraph of the image that it opens with."""
 
     @property
     def keys(self) -> set[str]:
@@ -293,7 +295,9 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
     named = any(line.images for line in page.lines) or _letters_recur(page)
     numbered = None if named or page.n < 2 else _numbers_name_images(page)
-    state = _State(by_paragraph=sum(map(_is_opened_by_an_image, page.lines)) > 1)
+    opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
+    _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
+    state = _State(by_paragraph=len(opened) > 1)
     for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
@@ -315,12 +319,28 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.describe(line)
 
 
-_NEAR = 30
-"""How far from the head of a line a name can stand that opens it."""
+def _is_opened_by_an_image(page: Page, line: Line) -> bool:
+    """Tell whether an image stands at the head of a line, or behind words that lead to it."""
+    if not line.images:
+        return False
+
+    image = line.images[0]
+    lead = page.text[line.head : image.start]
+    if not _may_lead_in(line, lead, image, at_start=not lead):
+        return False
+    return heads_plainly(lead) and _COMPARES.search(lead) is None
 
 
-def _is_opened_by_an_image(line: Line) -> bool:
-    return bool(line.images) and line.images[0].start <= line.head + _NEAR
+def _mark_own_paragraphs(page: Page, opened: Sequence[Line]) -> None:
+    """Mark the paragraphs that give scores and open with an image, where each image has just one.
+
+    "Image 1 does what was asked. … I give it 8 for accuracy …" heads itself then, which one such
+    sentence amid the scores of another image would not.
+    """
+    positions = sorted(line.images[0].positions for line in opened)
+    if page.n > 1 and positions == [(position,) for position in range(1, page.n + 1)]:
+        for line in opened:
+            line.own = True
 
 
 _BARE_HEAD = re.compile(
@@ -501,7 +521,7 @@ def _open_parts(page: Page, line: Line, state: _State, *, unsure: bool) -> None:
         if unsure and not _SENTENCE_STARTS.search(page.text, line.head, part.start):
             part.positions = (UNKNOWN,)
 
-        if lost and state.by_paragraph:
+        if line.own or (lost and state.by_paragraph):
             # "The third picture is odd. … Image 5 got 2; this one gets no score. …"
             part.positions = (UNKNOWN,)
 
@@ -654,6 +674,8 @@ def _opening(
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
+    if image is None and line.own:
+        return line.images[0].end, line.images[0].positions
     if image is None:
         return _label(page, line, has_scores, numbered)
 

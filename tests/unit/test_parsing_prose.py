@@ -270,3 +270,13 @@ def test_what_is_not_understood_ends_a_section(reply):
     """A score behind a heading, label or list that nobody understands is not the last image's."""
     read = read_text(reply, FOUR, 3).scores
     assert not [cell for cell in read if cell[1] == "pre"], read
+
+
+def test_a_paragraph_that_an_image_opens_is_its_own_where_each_image_has_one():
+    """What the first sentence says of the image need not look like a heading."""
+    first = "Image 1 does what was asked. I give it an 8 for accuracy and a 6 for realism."
+    second = "Image 2 keeps the snow. Compared with Image 1, it is blurred. Its accuracy is 2."
+
+    both = read_text(f"{first}\n\n{second}", FOUR, 2).scores
+    assert both == {(1, "acc"): 8, (1, "real"): 6, (2, "acc"): 2}
+    assert read_text(f"{first}\n\nMoving on. {second}", FOUR, 3).scores == {}
