@@ -35,7 +35,7 @@ NUMBER = re.compile(
     (?P<sign>[-+])?(?P<digits>{_DIGITS})
     (?: [ ]{{0,3}}{_OUT_OF}[ ]{{0,3}}(?P<top>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?|ten\b|five\b)
         (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
-      | [ ]\((?:out[ ])?of[ ](?P<held>[0-9]{{1,3}})\) )?
+      | [ ]\((?:(?:out[ ])?of|max(?:imum|imal)?\.?:?)[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
     (?!(?![A-Z][a-z]{{3}}|pts?\b|points?\b)[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
@@ -200,7 +200,8 @@ _UNIT_RUNS_ON = re.compile(
 )
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 _ENDS = re.compile(
-    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*"
+    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|für|bei|pour|en|em|per)?\s*)?\Z"
 )
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -260,11 +261,18 @@ _DEDUCTED = re.compile(
 
 
 def entry_fault(
-    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
+    text: str,
+    number: Number,
+    end: int,
+    scale: Scale,
+    others: Container[int] = (),
+    *,
+    listed: bool = False,
 ) -> str:
     """Return why a number is not this entry's score, or nothing when it is.
 
-    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
+    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
+    `listed` says that there are other entries on its line.
     """
     if number.sign_of_difference(text):
         return "it is given as a difference"
@@ -274,7 +282,7 @@ def entry_fault(
     place = _behind_brackets_and_scale(text, number.end, end)
     if _DOUBTED.match(text, place, end):
         return "its number is put in doubt"
-    if _nothing_follows(text, number, place):
+    if _NOTHING_FOLLOWS.match(text, place) and not (listed and _CLOSING_DASH.match(text, place)):
         return "a sign for a missing score follows the number"
     if _ENDS.match(text, place, end):
         return ""
@@ -328,18 +336,8 @@ _NOTHING_FOLLOWS = re.compile(
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )
-
-
-def _nothing_follows(text: str, number: Number, place: int) -> bool:
-    """Tell whether a number is followed by a sign for a missing score, and by nothing else."""
-    if _NOTHING_FOLLOWS.match(text, place) is None:
-        return False
-
-    # "naturalness 10 - artifacts 5 -": there the dash only ends each entry.
-    line = text[text.rfind("\n", 0, number.start) + 1 : number.start]
-    return " - " not in line
-
-
+# "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.
+_CLOSING_DASH = re.compile(r"[ ][-–—][ ]*(?=\n|\Z)")
 _RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
 
@@ -411,11 +409,14 @@ _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt
+        |(?:nearly|almost|short[ ]of|tempted[ ]to)(?:[ ]have)?
+          [ ](?:gave|give|given|giving|rated?|scored?|awarded?|been)(?:[ ](?:an?|it|this))*)
+      |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
         |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
-        |(?:image|edit|task)(?![ ]*:)
+        |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
@@ -798,17 +799,19 @@ _JOINT = re.compile(
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say|go[ ]with)\b
-      (?:[ ]it\b)?|,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ](?:call[ ]it|go[ ]with|say|give[ ]it
-      |settle[ ](?:on|for))\b)?
+    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
+        (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
+        (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
+      |,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
+        (?:call[ ]it|go[ ]with|say|give[ ]it|settle[ ](?:on|for))\b)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
       |clean|decent|mere|also
       |score|rating|sub-?score
-      |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:为|是|得|打|评|は|が)[ ]?)?
+      |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
     [ ]*[:=]?[ ]*
@@ -1214,7 +1217,8 @@ def _fault(
     if _states_another_scale(line.text, name, number, limit, scale):
         return "another scale is stated beside it"
     if not claim.backward:
-        return entry_fault(line.text, number, limit, scale, others)
+        listed = len(starts) > 1
+        return entry_fault(line.text, number, limit, scale, others, listed=listed)
 
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)

@@ -201,11 +201,12 @@ class Page:
 
     def _images_of(self, start: int, end: int, factors: Sequence[FactorName]) -> list[ImageName]:
         """Return the images a line names, outside the names of factors."""
-        return [
-            self._unless_a_score(image, factors, end)
+        named = [
+            self._unless_a_score(image, factors, start, end)
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
+        return [image for image in named if image is not None]
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -216,11 +217,12 @@ class Page:
         return [ImageName((int(found["number"]),), head, found.end())] if found else []
 
     def _unless_a_score(
-        self, image: ImageName, factors: Sequence[FactorName], end: int
-    ) -> ImageName:
+        self, image: ImageName, factors: Sequence[FactorName], start: int, end: int
+    ) -> ImageName | None:
         """Return an image's name, or an unknown one where its number may be a score.
 
-        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is.
+        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is. Where there is only one
+        image, "I rate the edited image 8 for accuracy" names none by a number.
         """
         joint = _MAY_BE_A_SCORE.match(self.text, image.end, end)
         if joint is None:
@@ -232,7 +234,9 @@ class Page:
 
         after = [factor for factor in factors if factor.start == joint.end()]
         if after and _ENTRY_ENDS.match(self.text, after[0].end, end):
-            return replace(image, positions=(UNKNOWN,))
+            amid = image.start > start and self.text[image.start].islower()
+            alone = self.n == 1 and image.positions[0] > 1
+            return None if amid and alone else replace(image, positions=(UNKNOWN,))
 
         return image
 
@@ -743,7 +747,10 @@ _SUBJECT = re.compile(
     (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
       |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
       |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
-      [ ](?:with|at))\b
+      [ ](?:with|at)
+      |erhält|bekommt|erzielt|erreicht|obtient|reçoit|recibe|obtiene|riceve|ottiene|recebe|obtém
+      |krijgt)\b
+    | [ ]?(?:得|获得|得到)(?=[ ]?[0-9])
     | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
       |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
     """,
@@ -787,7 +794,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 
     image = line.images[0]
     lead = page.text[line.head : image.start]
-    at_start = not lead.strip(" (*[")
+    at_start = lead.strip(" (*[").lower() in {"", "l'", "l’"}
     if not _may_lead_in(line, lead, image, at_start=at_start):
         return None
 
@@ -799,7 +806,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 
     passed = not at_start and _comes_to_another(line, image)
     compared = _COMPARES.search(lead) or _names_others(page, line, image)
-    if compared or passed or not heads_plainly(lead):
+    if compared or passed or not (at_start or heads_plainly(lead)):
         return ImageName((UNKNOWN,), image.start, image.end)
 
     headed = stop in {":", "", ".", "–", "—", ","}

@@ -88,6 +88,7 @@ _LEADS = re.compile(
       |rated|with
       |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
       |hence
+      |but|still|earns|only|just|(?<=,[ ])by[ ]contrast(?=,)
       |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its|n/?a|none|null)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -99,8 +100,9 @@ _SOMEONE_SAID = re.compile(
     r"\b(?:some|many|most|few|other)[ ](?:\w+[ ]){1,2}(?:would|might|may|could)[ ]"
     r"(?:rate|give|score|say|put|assign)\b"
     r"|\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
-    r"|\b(?:source|original|input|unedited)[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20}[ ]"
-    r"(?:has|gets?|scores?|receives?)\b"
+    r"|\b(?:source|original|input|unedited|originalbild|ausgangsbild)"
+    r"(?:[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20})?[ ]"
+    r"(?:has|gets?|scores?|receives?|earns?|erhält|bekommt|obtient|reçoit|recibe|obtiene)\b"
     r"|^[ ]*def[ ]\w+\("
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
@@ -122,6 +124,7 @@ _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_ITS = re.compile(r"[ ]*[,;–—-]?[ ]*(?:and[ ]|but[ ]|while[ ]|whereas[ ]|yet[ ])?its[ ]+")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
@@ -140,7 +143,7 @@ _IN_VAIN = re.compile(
 
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 # "quality: First: 10/10": whose number it is, the label says.
-_LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
+_LABEL_BEFORE = re.compile(r"[\w)][ ]*[:=][ ]*\Z")
 _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
@@ -150,11 +153,11 @@ _AT_THE_END = re.compile(
 _I_GIVE = (
     r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
 )
-# "… Score: 8.", "… Therefore I give 7."
+# "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
-    rf"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|{_I_GIVE}"
-    rf"|(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
-    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
+    rf"(?:(?:^|[.!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:score|rating|grade|mark)[ ]*[:=]"
+    rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
+    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
@@ -776,6 +779,11 @@ class Prose:
             return True
         if _LABEL_ENDS.search(lead):
             return announces(clause) or is_neutral(clause) or is_final(clause)
+
+        label, colon, rest = clause.rpartition(":")
+        if colon and _LEADS.fullmatch(rest):
+            # "A convincing edit: its accuracy is 9"
+            return announces(label) and not is_no_verdict(label)
         return gives(clause)
 
     def _names_it_otherwise(self, clause: str, name: FactorName) -> bool:
@@ -902,11 +910,12 @@ class Prose:
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
         for pair, following in pairwise(found):
-            if pair.backward != following.backward:
+            between = self.text[pair.end : following.start]
+            if pair.backward != following.backward and not _ITS.fullmatch(between):
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
                 yield pair.end
 
-            sentences = SENTENCE_STOP.split(self.text[pair.end : following.start])
+            sentences = SENTENCE_STOP.split(between)
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 yield pair.end
 
@@ -1230,7 +1239,9 @@ class Prose:
         rest = self.text[name.end : line.end]
         given = _GIVEN_AT_THE_END.search(rest)
         if given is not None:
-            return name.end + given.start("value")
+            sentence = SENTENCE_STOP.split(rest[: given.start("value")].lstrip(" :"))[-1]
+            supposed = CONDITION.search(sentence) is not None
+            return None if supposed else name.end + given.start("value")
 
         ended = _AT_THE_END.search(rest)
         if ended is None or Fraction(ended["top"]) != self._scale(name).high:
