@@ -451,14 +451,16 @@ def competitors(
 
 
 _NUMBERS = re.compile(r"[.)][ ]+")
+# "…; 2: " before the first name of another list.
+_NUMBERS_NEXT = re.compile(r"[.):][ ]+")
 
 
 def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
     """Tell whether a number only counts the entry behind this one: `1. S_acc: 6, 2. S_pre: 7`."""
-    if not _NUMBERS.fullmatch(text, number.end, end):
+    if not _NUMBERS_NEXT.fullmatch(text, number.end, end):
         return False
-    before = rf"(?<![0-9.]){number.value - 1}[.)][ ]"
-    return re.search(before, text[max(0, start - 120) : start]) is not None
+    before = rf"(?<![0-9.]){number.value - 1}[.):][ ]"
+    return re.search(before, text[max(0, start - 300) : start]) is not None
 
 
 _COUNTED = re.compile(
@@ -810,7 +812,8 @@ _JOINT = re.compile(
       |firm|easy
       |clean|decent|mere|also
       |score|rating|sub-?score
-      |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
+      |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
+      |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}

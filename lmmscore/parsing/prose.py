@@ -68,6 +68,11 @@ _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGN
 
 _FULL_STOP = re.compile(r"[.!?][ ]+")
 _NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
+_IN_BRACKETS = re.compile(r"[ ]*[(\[][^()\[\]\n]{1,120}[)\]]")
+# Behind an image, up to its number.
+_GIVEN_TO_IMAGE = re.compile(
+    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?"
+)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _COMPARED_BEHIND = re.compile(
@@ -680,6 +685,8 @@ class Prose:
             if another or labelled:
                 continue
 
+            pair = self._beside_another(line, pair, part.positions)
+
             if self._is_labelled_otherwise(line, pair, part.positions):
                 self.unplaced = True
                 self._close(part.section, index - 1)
@@ -690,6 +697,34 @@ class Prose:
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
 
             yield pair
+
+    def _beside_another(
+        self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
+    ) -> Pair[FactorName]:
+        """Return a pair with its score where what stands beside it in brackets is said of another
+        image: "S_acc: 9 (Image 2: 3)"."""
+        if self.n == 1 or pair.mark.kind is not FaultKind.AMBIGUOUS or pair.backward:
+            return pair
+
+        bracket = _IN_BRACKETS.match(self.text, pair.end, line.end)
+        if bracket is None or positions is None:
+            return pair
+
+        others: set[int] = set()
+        for image in line.images:
+            if bracket.start() < image.start < bracket.end() and image.positions != positions:
+                given = _GIVEN_TO_IMAGE.match(self.text, image.end, bracket.end())
+                others |= {each.start for each in numbers_in(self.text, image.start, image.end)}
+                others |= {given.end()} if given else set()
+
+        number = number_at(self.text, pair.mark.span[0], line.end)
+        if not others or number is None:
+            return pair
+
+        scale = self._scale(pair.name)
+        limit = min([each.start for each in line.factors if each.start > pair.end] or [line.end])
+        fault = entry_fault(self.text, number, limit, scale, others)
+        return pair if fault else replace(pair, mark=number.mark(scale))
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
@@ -1219,7 +1254,10 @@ class Prose:
 
             # "# 6" heads image 6.
             hashed = "#" in self.text[below.start : below.head]
-            if below.images or (self.n > 1 and (hashed or self._may_be_a_label(below))):
+            if self.n > 1 and (hashed or self._may_be_a_label(below)):
+                break
+
+            if below.images and not self._is_of_both(below):
                 break
 
             first = re.match(r"\w+", self.page.words(below))
@@ -1233,6 +1271,12 @@ class Prose:
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _is_of_both(self, line: Line) -> bool:
+        """Tell whether a line only compares the one image with its source: "uniform in both"."""
+        together = all(image.positions == (UNKNOWN,) for image in line.images)
+        words = self.page.words(line)
+        return self.n == 1 and together and not re.search(r"[0-9:]", words)
 
     def _ending_score(self, line: Line, name: FactorName) -> int | None:
         """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
