@@ -926,7 +926,7 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     sign = stop["stop"] if stop else None
     subject = gets or followed_by_a_score(page, line, image.end)
     # "Turning to Image 4, it gets …" mentions nobody.
-    moves_on = _MOVES_ON.search(before) is not None
+    moves_on = _MOVES_ON.search(opens[0]) is not None
     mentioned = not moves_on and _MENTIONED.search(before) is not None
     if mentioned or _COMPARES.search(opens["lead"]):
         # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
@@ -952,9 +952,23 @@ def _ends_a_clause(page: Page, line: Line, image: ImageName, sign: str | None) -
 def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -> tuple[int, ...]:
     """Return the images that a clause is said of, behind the part before it."""
     passing = last.start < image.start and _is_a_clause(page, line, image)
-    if passing or _hides_a_list(page, line, image):
+    aside = _ASIDE_BEFORE.search(page.text, line.head, image.start)
+    compared = aside or _RETURNS.match(page.text, image.end, line.end)
+    if passing or compared or _hides_a_list(page, line, image):
         return (UNKNOWN,)
     return _checked(image.positions, page.n)
+
+
+# "…, although image 5 received 4 for it": the sentence is about another.
+_ASIDE_BEFORE = re.compile(
+    r"\b(?:although|though|since|because|as|even[ ]if)[ ](?:the[ ])?\Z", re.I
+)
+# "Image 5 got 9 for S_pre; for this one I give no score": what follows is said of "this one".
+_RETURNS = re.compile(
+    r"[^.!?\n]{0,120}(?<=[;,:][ ])(?:but[ ]|and[ ]|while[ ]|whereas[ ])?(?:for[ ]|in[ ]|with[ ])?"
+    r"(?:this[ ](?:one|image|edit|picture|result|version)|here)\b",
+    re.IGNORECASE,
+)
 
 
 # What an image is said to have got, up to where the sentence ends.
