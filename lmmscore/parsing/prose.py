@@ -149,6 +149,12 @@ _IN_VAIN = re.compile(
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 # "quality: First: 10/10": whose number it is, the label says.
 _LABEL_BEFORE = re.compile(r"[\w)][ ]*[:=][ ]*\Z")
+# Where there is only one image, a label may be the score's own, but not this one.
+_LABEL_OF_OTHERS = re.compile(
+    r"\b(?:overall|total|average|mean|combined|human|previous|source|original)\b[^.:=\n]{0,20}"
+    r"[:=][ ]*\Z",
+    re.IGNORECASE,
+)
 _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
@@ -1292,7 +1298,8 @@ class Prose:
             return None
 
         place = name.end + ended.start("value")
-        labelled = self.n > 1 and _LABEL_BEFORE.search(self.text, name.end, place)
+        label = _LABEL_BEFORE if self.n > 1 else _LABEL_OF_OTHERS
+        labelled = label.search(self.text, max(name.end, place - 60), place)
         return None if labelled else place
 
     def _numbers_stand_above(self, index: int) -> bool:

@@ -203,6 +203,20 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("Image 2\n- S_pre: 8; see Image 1\n- S_real: 5", 2, {(1, "real"): 5}),
         ("Image 1: 8, 7, 9, 6 (S_acc, S_pre, S_qua, S_real)", 1, {(1, "acc"): 6}),
         ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
+        ("The source gets 9 for S_qua and 10 for S_real.", 1, {(1, "qua"): 9, (1, "real"): 10}),
+        ("For a perfect edit: S_acc 10, S_pre 10", 1, {(1, "acc"): 10, (1, "pre"): 10}),
+        ("Image 1 gets 8 for S_acc, more than Image 2; its S_qua is 4.", 2, {(1, "qua"): 4}),
+        (
+            "Edit 1 is dark. Image 2 got 9 for S_acc; for this one I give none. I give 3 for S_pre.",
+            2,
+            {(2, "pre"): 3},
+        ),
+        (
+            "The first image is next. S_acc differs from image 2, which got 8: I see why. "
+            "I rate S_pre at 3.",
+            2,
+            {(2, "pre"): 3},
+        ),
     ],
 )
 def test_a_number_of_something_else_is_not_taken(reply, n, never):
