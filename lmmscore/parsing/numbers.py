@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
-from lmmscore.parsing.remarks import unsettles
+from lmmscore.parsing.remarks import is_doubtful, unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
@@ -816,8 +816,24 @@ _JOINT = re.compile(
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable|middling|mediocre|flawless|weak|strong|only)\b){0,4}
     [ ]*[:=]?[ ]*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# "Realism suffers badly and gets a 3.", "alignment the strongest with a 7": the clause ends there.
+_OTHER_SUBJECT = (
+    r"(?:images?|edits?|pictures?|photos?|results?|methods?|ones?|which|that|it|this|who|another"
+    r"|not|no|never|nor|hardly|rarely|would|could|might|may|should|if|when|than|from|source"
+    r"|original|usually|often|typically|normally|always|first|initially|starts?|begins?)\b"
+)
+_IN_A_CLAUSE = re.compile(
+    rf"""
+    (?P<words>(?:[ ](?!{_OTHER_SUBJECT})[^\W\d_]+){{1,7}}?)
+    [ ](?:gets|receives|earns|deserves|merits
+      |(?:point|side|strongest|weakest|best|worst|highest|lowest|strength|weakness)[ ]with)
+    [ ](?:only[ ]|just[ ])?an?[ ]
+    (?=[0-9]{{1,3}}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -844,7 +860,9 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return None
 
     number = known.get(joint.end()) or number_at(text, joint.end(), limit)
-    if number is None or number.start == name.end:
+    if number is None:
+        return _claim_in_a_clause(line, index, known)
+    if number.start == name.end:
         return None
     if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
         return None
@@ -855,6 +873,16 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
     if _numbers_next_name(line, number, limit, strong=strong):
         return None
     return _Claim(index, number, strong)
+
+
+def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
+    """Return the number that ends a clause whose subject a name is."""
+    clause = _IN_A_CLAUSE.match(line.text, line.names[index].end, line.limit(index))
+    if clause is None or is_doubtful(clause["words"]):
+        return None
+
+    number = known.get(clause.end())
+    return None if number is None else _Claim(index, number, strong=True)
 
 
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)

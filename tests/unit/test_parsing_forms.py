@@ -299,6 +299,10 @@ def test_labels_that_do_not_count_images_name_none(labels):
             "I rate the edited photo 7 for S_acc, 5 for S_pre, 9 for S_qua, 6 for S_real.",
             (7, 5, 9, 6),
         ),
+        (
+            "S_acc is fine and gets a 7, S_pre is bad (5), S_qua is the best with a 9, S_real: 6.",
+            (7, 5, 9, 6),
+        ),
         ("A good edit: its accuracy is 7, preservation 5, quality 9 and realism 6.", (7, 5, 9, 6)),
         (
             "S_acc: I would rate this a 7, as 2 sails are new\n\nS_pre\nIt is the same in both "

@@ -292,6 +292,9 @@ def test_the_overall_below_is_not_the_last_factors_score(label):
         "S_acc: 7 on my own 1–5 scale",
         "Many viewers would rate S_acc 7",
         "rated 8 and 7 for S_pre and S_acc",
+        "S_acc never gets a 7",
+        "S_acc starts with a 7, then drops",
+        "S_acc in the source gets a 7",
     ],
 )
 def test_numbers_that_are_not_settled(entry):
