@@ -1290,8 +1290,10 @@ class Prose:
         given = _GIVEN_AT_THE_END.search(rest)
         if given is not None:
             sentence = SENTENCE_STOP.split(rest[: given.start("value")].lstrip(" :"))[-1]
-            supposed = CONDITION.search(sentence) is not None
-            return None if supposed else name.end + given.start("value")
+            place = name.end + given.start("value")
+            begins = min(place - len(sentence), name.end + given.start())
+            another = self.n > 1 and any(begins <= image.end <= place for image in line.images)
+            return None if another or CONDITION.search(sentence) else place
 
         ended = _AT_THE_END.search(rest)
         if ended is None or Fraction(ended["top"]) != self._scale(name).high:
