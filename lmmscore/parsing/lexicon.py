@@ -57,8 +57,8 @@ WORDS = {
         although yet however again very well quite according accordingly regarding considering
         given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
         zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
-        q as_far_as_possible like_this context pour les still in_case_of_doubt throughout は
-        delle 는 은""",
+        q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
+        throughout は delle 는 은""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -131,7 +131,9 @@ WORDS = {
         making made put perform performs performed performing performance follow_from earn
         earns deserves achieves treated looks weighted weighting ranked strictly re_checked
         checked double_checked applied apply measured avoiding decide decided marked conclude
-        concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to""",
+        concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to
+        erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene otorgo
+        krijgt riceve ottiene recebe obtém 得""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules

@@ -51,13 +51,16 @@ _WHICH = r"(?:edited|output|result|resulting|generated|modified|bearbeitete[sn]?
 _CARDINAL = "|".join(sorted(_WORDS, key=len, reverse=True))
 _ORDINAL = "|".join(sorted([*_ORDINALS, *_FOREIGN_ORDINALS], key=len, reverse=True))
 _SPACE = r"[ _-]{0,3}"
+# Behind "Edit (a)", which heads something; in "the edit (a) adds a boat and (b) …" it names none.
+_HEADS = r"[ *]*(?:[:=|–—]|-[ ]|\n|\Z)"
 _NUMBERED = rf"""
     (?:{_WHICH}{_SPACE})?{NOUN}{_SPACE}
     (?:(?:no|nr|núm|num|number|n[°º])\.?|\#|№)?{_SPACE}[\#(\[]?[ ]?
     (?:(?P<number>[0-9]{{1,3}})(?![0-9]|[.,][0-9])
       | (?P<word>{_CARDINAL})(?![A-Za-z0-9])
       | (?P<chinese>[一二三四五六七八九十])
-      | (?P<sign>(?-i:[A-H]|(?!I[ ]+[a-z])(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
+      | (?P<sign>(?-i:[A-H]|(?<=[(\[])[a-h](?=[)\]]{_HEADS})
+          |(?!I[ ]+[a-z])(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
     (?:[ ]?[)\]](?<=[(\[#0-9 ][0-9)\]]))?
 """
 _ORDERED = rf"""
@@ -66,7 +69,8 @@ _ORDERED = rf"""
       (?:(?P<ordinal>{_ORDINAL})|(?P<last>last|final|letzte[sn]?|[uú]ltima|derni[eè]re)
         |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|er|re|e|ème|a|ª
           |\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))))[ _-]{{1,3}}
-      (?:(?:{_WHICH}|of[ ]the)[ _-]{{1,3}})?(?:{NOUN}|one)(?![A-Za-z])
+      (?:{_WHICH}[ _-]{{1,3}}|of[ ]the[ ](?:{_WHICH}[ ])?(?=\w+s\b))?  # "third of the picture"
+      (?:{NOUN}|one)(?![A-Za-z])
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
     | (?P<clast>最后一[张幅个](?:图像|图片|图|照片)?)
@@ -310,7 +314,7 @@ class Names:
             return None
         if sign == "I" and self.n >= len(_LETTERS) + 1:
             return UNKNOWN
-        return _ROMAN.get(sign) or _LETTERS.get(sign)
+        return _ROMAN.get(sign) or _LETTERS.get(sign.upper())
 
     def image_named(self, label: str) -> int | None:
         """Return the one image a label names by a noun: `Image 3`, `the third image`, `#3`."""

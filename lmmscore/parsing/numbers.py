@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
-from lmmscore.parsing.remarks import unsettles
+from lmmscore.parsing.remarks import is_doubtful, unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
@@ -35,7 +35,7 @@ NUMBER = re.compile(
     (?P<sign>[-+])?(?P<digits>{_DIGITS})
     (?: [ ]{{0,3}}{_OUT_OF}[ ]{{0,3}}(?P<top>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?|ten\b|five\b)
         (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
-      | [ ]\((?:out[ ])?of[ ](?P<held>[0-9]{{1,3}})\) )?
+      | [ ]\((?:(?:out[ ])?of|max(?:imum|imal)?\.?:?)[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
     (?!(?![A-Z][a-z]{{3}}|pts?\b|points?\b)[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
@@ -200,7 +200,8 @@ _UNIT_RUNS_ON = re.compile(
 )
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 _ENDS = re.compile(
-    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z"
+    r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*"
+    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|für|bei|pour|en|em|per)?\s*)?\Z"
 )
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -260,11 +261,18 @@ _DEDUCTED = re.compile(
 
 
 def entry_fault(
-    text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
+    text: str,
+    number: Number,
+    end: int,
+    scale: Scale,
+    others: Container[int] = (),
+    *,
+    listed: bool = False,
 ) -> str:
     """Return why a number is not this entry's score, or nothing when it is.
 
-    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries.
+    The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
+    `listed` says that there are other entries on its line.
     """
     if number.sign_of_difference(text):
         return "it is given as a difference"
@@ -274,7 +282,7 @@ def entry_fault(
     place = _behind_brackets_and_scale(text, number.end, end)
     if _DOUBTED.match(text, place, end):
         return "its number is put in doubt"
-    if _nothing_follows(text, number, place):
+    if _NOTHING_FOLLOWS.match(text, place) and not (listed and _CLOSING_DASH.match(text, place)):
         return "a sign for a missing score follows the number"
     if _ENDS.match(text, place, end):
         return ""
@@ -328,18 +336,8 @@ _NOTHING_FOLLOWS = re.compile(
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )
-
-
-def _nothing_follows(text: str, number: Number, place: int) -> bool:
-    """Tell whether a number is followed by a sign for a missing score, and by nothing else."""
-    if _NOTHING_FOLLOWS.match(text, place) is None:
-        return False
-
-    # "naturalness 10 - artifacts 5 -": there the dash only ends each entry.
-    line = text[text.rfind("\n", 0, number.start) + 1 : number.start]
-    return " - " not in line
-
-
+# "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.
+_CLOSING_DASH = re.compile(r"[ ][-–—][ ]*(?=\n|\Z)")
 _RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
 
@@ -411,11 +409,14 @@ _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt)
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt
+        |(?:nearly|almost|short[ ]of|tempted[ ]to)(?:[ ]have)?
+          [ ](?:gave|give|given|giving|rated?|scored?|awarded?|been)(?:[ ](?:an?|it|this))*)
+      |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
         |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
-        |(?:image|edit|task)(?![ ]*:)
+        |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
@@ -450,14 +451,16 @@ def competitors(
 
 
 _NUMBERS = re.compile(r"[.)][ ]+")
+# "…; 2: " before the first name of another list.
+_NUMBERS_NEXT = re.compile(r"[.):][ ]+")
 
 
 def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
     """Tell whether a number only counts the entry behind this one: `1. S_acc: 6, 2. S_pre: 7`."""
-    if not _NUMBERS.fullmatch(text, number.end, end):
+    if not _NUMBERS_NEXT.fullmatch(text, number.end, end):
         return False
-    before = rf"(?<![0-9.]){number.value - 1}[.)][ ]"
-    return re.search(before, text[max(0, start - 120) : start]) is not None
+    before = rf"(?<![0-9.]){number.value - 1}[.):][ ]"
+    return re.search(before, text[max(0, start - 300) : start]) is not None
 
 
 _COUNTED = re.compile(
@@ -798,20 +801,39 @@ _JOINT = re.compile(
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?(?:give|gave|rate|rated|assign|assigned|say|go[ ]with)\b
-      (?:[ ]it\b)?|,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ](?:call[ ]it|go[ ]with|say|give[ ]it
-      |settle[ ](?:on|for))\b)?
+    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
+        (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
+        (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
+      |,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
+        (?:call[ ]it|go[ ]with|say|give[ ]it|settle[ ](?:on|for))\b)?
     (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
       |clean|decent|mere|also
       |score|rating|sub-?score
-      |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:为|是|得|打|评|は|が)[ ]?)?
+      |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
+      |ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable|middling|mediocre|flawless|weak|strong|only)\b){0,4}
     [ ]*[:=]?[ ]*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# "Realism suffers badly and gets a 3.", "alignment the strongest with a 7": the clause ends there.
+_OTHER_SUBJECT = (
+    r"(?:images?|edits?|pictures?|photos?|results?|methods?|ones?|which|that|it|this|who|another"
+    r"|not|no|never|nor|hardly|rarely|would|could|might|may|should|if|when|than|from|source"
+    r"|original|usually|often|typically|normally|always|first|initially|starts?|begins?)\b"
+)
+_IN_A_CLAUSE = re.compile(
+    rf"""
+    (?P<words>(?:[ ](?!{_OTHER_SUBJECT})[^\W\d_]+){{1,7}}?)
+    [ ](?:gets|receives|earns|deserves|merits
+      |(?:point|side|strongest|weakest|best|worst|highest|lowest|strength|weakness)[ ]with)
+    [ ](?:only[ ]|just[ ])?an?[ ]
+    (?=[0-9]{{1,3}}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -838,7 +860,9 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return None
 
     number = known.get(joint.end()) or number_at(text, joint.end(), limit)
-    if number is None or number.start == name.end:
+    if number is None:
+        return _claim_in_a_clause(line, index, known)
+    if number.start == name.end:
         return None
     if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
         return None
@@ -849,6 +873,16 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
     if _numbers_next_name(line, number, limit, strong=strong):
         return None
     return _Claim(index, number, strong)
+
+
+def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
+    """Return the number that ends a clause whose subject a name is."""
+    clause = _IN_A_CLAUSE.match(line.text, line.names[index].end, line.limit(index))
+    if clause is None or is_doubtful(clause["words"]):
+        return None
+
+    number = known.get(clause.end())
+    return None if number is None else _Claim(index, number, strong=True)
 
 
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][ ]*(?:(?:score|rating)[ ]*[:=]?[ ]*)?", re.IGNORECASE)
@@ -1214,7 +1248,8 @@ def _fault(
     if _states_another_scale(line.text, name, number, limit, scale):
         return "another scale is stated beside it"
     if not claim.backward:
-        return entry_fault(line.text, number, limit, scale, others)
+        listed = len(starts) > 1
+        return entry_fault(line.text, number, limit, scale, others, listed=listed)
 
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)

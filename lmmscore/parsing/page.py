@@ -203,11 +203,12 @@ class Page:
 
     def _images_of(self, start: int, end: int, factors: Sequence[FactorName]) -> list[ImageName]:
         """Return the images a line names, outside the names of factors."""
-        return [
-            self._unless_a_score(image, factors, end)
+        named = [
+            self._unless_a_score(image, factors, start, end)
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
+        return [image for image in named if image is not None]
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -218,11 +219,12 @@ class Page:
         return [ImageName((int(found["number"]),), head, found.end())] if found else []
 
     def _unless_a_score(
-        self, image: ImageName, factors: Sequence[FactorName], end: int
-    ) -> ImageName:
+        self, image: ImageName, factors: Sequence[FactorName], start: int, end: int
+    ) -> ImageName | None:
         """Return an image's name, or an unknown one where its number may be a score.
 
-        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is.
+        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is. Where there is only one
+        image, "I rate the edited image 8 for accuracy" names none by a number.
         """
         joint = _MAY_BE_A_SCORE.match(self.text, image.end, end)
         if joint is None:
@@ -234,7 +236,9 @@ class Page:
 
         after = [factor for factor in factors if factor.start == joint.end()]
         if after and _ENTRY_ENDS.match(self.text, after[0].end, end):
-            return replace(image, positions=(UNKNOWN,))
+            amid = image.start > start and self.text[image.start].islower()
+            alone = self.n == 1 and image.positions[0] > 1
+            return None if amid and alone else replace(image, positions=(UNKNOWN,))
 
         return image
 
@@ -782,7 +786,10 @@ _SUBJECT = re.compile(
     (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
       |achieves?|deserves?|would[ ](?:get|receive|score)|a[ ]score|got|received|scored|earned
       |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
-      [ ](?:with|at))\b
+      [ ](?:with|at)
+      |erhält|bekommt|erzielt|erreicht|obtient|reçoit|recibe|obtiene|riceve|ottiene|recebe|obtém
+      |krijgt)\b
+    | [ ]?(?:得|获得|得到)(?=[ ]?[0-9])
     | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
       |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
     """,
@@ -826,7 +833,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 
     image = line.images[0]
     lead = page.text[line.head : image.start]
-    at_start = not lead.strip(" (*[")
+    at_start = lead.strip(" (*[").lower() in {"", "l'", "l’"}
     if not _may_lead_in(line, lead, image, at_start=at_start):
         return None
 
@@ -838,7 +845,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 
     passed = not at_start and _comes_to_another(line, image)
     compared = _COMPARES.search(lead) or _names_others(page, line, image)
-    if compared or passed or not heads_plainly(lead):
+    if compared or passed or not (at_start or heads_plainly(lead)):
         return ImageName((UNKNOWN,), image.start, image.end)
 
     headed = stop in {":", "", ".", "–", "—", ","}
@@ -958,7 +965,7 @@ def _clause_of(page: Page, line: Line, image: ImageName, last: Part, before: str
     sign = stop["stop"] if stop else None
     subject = gets or followed_by_a_score(page, line, image.end)
     # "Turning to Image 4, it gets …" mentions nobody.
-    moves_on = _MOVES_ON.search(before[opens.start() :]) is not None
+    moves_on = _MOVES_ON.search(opens[0]) is not None
     mentioned = not moves_on and _MENTIONED.search(before) is not None
     if mentioned or _COMPARES.search(opens["lead"]):
         # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
@@ -984,9 +991,23 @@ def _ends_a_clause(page: Page, line: Line, image: ImageName, sign: str | None) -
 def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -> tuple[int, ...]:
     """Return the images that a clause is said of, behind the part before it."""
     passing = last.start < image.start and _is_a_clause(page, line, image)
-    if passing or _hides_a_list(page, line, image):
+    aside = _ASIDE_BEFORE.search(page.text, line.head, image.start)
+    compared = aside or _RETURNS.match(page.text, image.end, line.end)
+    if passing or compared or _hides_a_list(page, line, image):
         return (UNKNOWN,)
     return _checked(image.positions, page.n)
+
+
+# "…, although image 5 received 4 for it": the sentence is about another.
+_ASIDE_BEFORE = re.compile(
+    r"\b(?:although|though|since|because|as|even[ ]if)[ ](?:the[ ])?\Z", re.I
+)
+# "Image 5 got 9 for S_pre; for this one I give no score": what follows is said of "this one".
+_RETURNS = re.compile(
+    r"[^.!?\n]{0,120}(?<=[;,:][ ])(?:but[ ]|and[ ]|while[ ]|whereas[ ])?(?:for[ ]|in[ ]|with[ ])?"
+    r"(?:this[ ](?:one|image|edit|picture|result|version)|here)\b",
+    re.IGNORECASE,
+)
 
 
 # What an image is said to have got, up to where the sentence ends.

@@ -68,6 +68,11 @@ _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGN
 
 _FULL_STOP = re.compile(r"[.!?][ ]+")
 _NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
+_IN_BRACKETS = re.compile(r"[ ]*[(\[][^()\[\]\n]{1,120}[)\]]")
+# Behind an image, up to its number.
+_GIVEN_TO_IMAGE = re.compile(
+    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?"
+)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _COMPARED_BEHIND = re.compile(
@@ -88,6 +93,7 @@ _LEADS = re.compile(
       |rated|with
       |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
       |hence
+      |but|still|earns|only|just|(?<=,[ ])by[ ]contrast(?=,)
       |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its|n/?a|none|null)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -99,8 +105,9 @@ _SOMEONE_SAID = re.compile(
     r"\b(?:some|many|most|few|other)[ ](?:\w+[ ]){1,2}(?:would|might|may|could)[ ]"
     r"(?:rate|give|score|say|put|assign)\b"
     r"|\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
-    r"|\b(?:source|original|input|unedited)[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20}[ ]"
-    r"(?:has|gets?|scores?|receives?)\b"
+    r"|\b(?:source|original|input|unedited|originalbild|ausgangsbild)"
+    r"(?:[ ](?:image|photo(?:graph)?|picture)\b[^.\n]{0,20})?[ ]"
+    r"(?:has|gets?|scores?|receives?|earns?|erhält|bekommt|obtient|reçoit|recibe|obtiene)\b"
     r"|^[ ]*def[ ]\w+\("
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
@@ -122,6 +129,7 @@ _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_ITS = re.compile(r"[ ]*[,;–—-]?[ ]*(?:and[ ]|but[ ]|while[ ]|whereas[ ]|yet[ ])?its[ ]+")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
@@ -141,7 +149,13 @@ _IN_VAIN = re.compile(
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
-_LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
+_LABEL_BEFORE = re.compile(r"[\w)][ ]*[:=][ ]*\Z")
+# Where there is only one image, a label may be the score's own, but not this one.
+_LABEL_OF_OTHERS = re.compile(
+    r"\b(?:overall|total|average|mean|combined|human|previous|source|original)\b[^.:=\n]{0,20}"
+    r"[:=][ ]*\Z",
+    re.IGNORECASE,
+)
 _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
@@ -151,11 +165,11 @@ _AT_THE_END = re.compile(
 _I_GIVE = (
     r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
 )
-# "… Score: 8.", "… Therefore I give 7."
+# "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
-    rf"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|{_I_GIVE}"
-    rf"|(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
-    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
+    rf"(?:(?:^|[.!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:score|rating|grade|mark)[ ]*[:=]"
+    rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
+    r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
@@ -678,6 +692,8 @@ class Prose:
             if another or labelled:
                 continue
 
+            pair = self._beside_another(line, pair, part.positions)
+
             if self._is_labelled_otherwise(line, pair, part.positions):
                 self.unplaced = True
                 self._close(part.section, index - 1)
@@ -688,6 +704,34 @@ class Prose:
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
 
             yield pair
+
+    def _beside_another(
+        self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
+    ) -> Pair[FactorName]:
+        """Return a pair with its score where what stands beside it in brackets is said of another
+        image: "S_acc: 9 (Image 2: 3)"."""
+        if self.n == 1 or pair.mark.kind is not FaultKind.AMBIGUOUS or pair.backward:
+            return pair
+
+        bracket = _IN_BRACKETS.match(self.text, pair.end, line.end)
+        if bracket is None or positions is None:
+            return pair
+
+        others: set[int] = set()
+        for image in line.images:
+            if bracket.start() < image.start < bracket.end() and image.positions != positions:
+                given = _GIVEN_TO_IMAGE.match(self.text, image.end, bracket.end())
+                others |= {each.start for each in numbers_in(self.text, image.start, image.end)}
+                others |= {given.end()} if given else set()
+
+        number = number_at(self.text, pair.mark.span[0], line.end)
+        if not others or number is None:
+            return pair
+
+        scale = self._scale(pair.name)
+        limit = min([each.start for each in line.factors if each.start > pair.end] or [line.end])
+        fault = entry_fault(self.text, number, limit, scale, others)
+        return pair if fault else replace(pair, mark=number.mark(scale))
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
@@ -777,6 +821,11 @@ class Prose:
             return True
         if _LABEL_ENDS.search(lead):
             return announces(clause) or is_neutral(clause) or is_final(clause)
+
+        label, colon, rest = clause.rpartition(":")
+        if colon and _LEADS.fullmatch(rest):
+            # "A convincing edit: its accuracy is 9"
+            return announces(label) and not is_no_verdict(label)
         return gives(clause)
 
     def _names_it_otherwise(self, clause: str, name: FactorName) -> bool:
@@ -903,11 +952,12 @@ class Prose:
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
         for pair, following in pairwise(found):
-            if pair.backward != following.backward:
+            between = self.text[pair.end : following.start]
+            if pair.backward != following.backward and not _ITS.fullmatch(between):
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
                 yield pair.end
 
-            sentences = SENTENCE_STOP.split(self.text[pair.end : following.start])
+            sentences = SENTENCE_STOP.split(between)
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 yield pair.end
 
@@ -1211,7 +1261,10 @@ class Prose:
 
             # "# 6" heads image 6.
             hashed = "#" in self.text[below.start : below.head]
-            if below.images or (self.n > 1 and (hashed or self._may_be_a_label(below))):
+            if self.n > 1 and (hashed or self._may_be_a_label(below)):
+                break
+
+            if below.images and not self._is_of_both(below):
                 break
 
             first = re.match(r"\w+", self.page.words(below))
@@ -1226,23 +1279,37 @@ class Prose:
 
         return found
 
+    def _is_of_both(self, line: Line) -> bool:
+        """Tell whether a line only compares the one image with its source: "uniform in both"."""
+        together = all(image.positions == (UNKNOWN,) for image in line.images)
+        words = self.page.words(line)
+        return self.n == 1 and together and not re.search(r"[0-9:]", words)
+
     def _ending_score(self, line: Line, name: FactorName) -> int | None:
         """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
         rest = self.text[name.end : line.end]
         given = _GIVEN_AT_THE_END.search(rest)
         if given is not None:
-            return name.end + given.start("value")
+            sentence = SENTENCE_STOP.split(rest[: given.start("value")].lstrip(" :"))[-1]
+            place = name.end + given.start("value")
+            begins = min(place - len(sentence), name.end + given.start())
+            another = self.n > 1 and any(begins <= image.end <= place for image in line.images)
+            return None if another or CONDITION.search(sentence) else place
 
         ended = _AT_THE_END.search(rest)
         if ended is None or Fraction(ended["top"]) != self._scale(name).high:
             return None
 
         place = name.end + ended.start("value")
-        labelled = _LABEL_BEFORE.search(self.text, name.end, place)
-        return None if self.n > 1 and (labelled or self._is_of_a_named(line, place)) else place
+        label = _LABEL_BEFORE if self.n > 1 else _LABEL_OF_OTHERS
+        labelled = label.search(self.text, max(name.end, place - 60), place)
+        return None if labelled or self._is_of_a_named(line, place) else place
 
     def _is_of_a_named(self, line: Line, place: int) -> bool:
         """Tell whether the clause that leads to a number names an image: "Image 3 gets 8/10"."""
+        if self.n == 1:
+            return False
+
         clauses = list(_CLAUSE_END.finditer(self.text, line.head, place))
         clause = clauses[-1].end() if clauses else line.head
         return any(clause <= image.start < place for image in line.images)

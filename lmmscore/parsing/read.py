@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
+from lmmscore.conversation import ordinal
 from lmmscore.parsing.decide import decide, with_corrections, without_contradicted
 from lmmscore.parsing.doubts import Voids, attributes, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
@@ -204,10 +205,15 @@ class Contents:
     def _without_zero(self, said: list[Said], tables: Sequence[ReplyTable]) -> list[Said]:
         """Return what is said; "Image 0" is nobody knows which where the last image is named, too.
 
-        Images may be counted from 0, but then n of them end at n - 1.
+        Images may be counted from 0, but then n of them end at n - 1, and none is the "First".
         """
         zero = self.names.n > 1 and any(each.position == 0 for each in said)
-        if not zero or self.names.n not in self._named_images(tables):
+        if not zero:
+            return said
+
+        rows = [row[0].text for table in tables for row in table.rows[:100]]
+        by_rank = any(label.strip(" *").lower() in _RANKS for label in rows)
+        if not by_rank and self.names.n not in self._named_images(tables):
             return said
         return [replace(each, position=each.position or UNKNOWN) for each in said]
 
@@ -296,6 +302,9 @@ class Contents:
                     above.caption,
                     by_order=entry.by_order,
                 )
+
+
+_RANKS = frozenset(map(ordinal, range(1, 21)))
 
 
 def _heading_factor(page: Page, line: Line | None) -> str | None:

@@ -64,6 +64,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       |receive)
       | (?<!\bI[ ])\b(?:would|could|might)[ ](?:have|be|get|score|receive|earn|deserve)$
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
+      | ^for[ ]an?[ ](?:ideal|perfect|flawless|good|bad|poor|typical|average|failed)[ ]\w+$
       | \botherwise[ ,:]*$
       | \b(?:would|could|might|may|will|should|must)[ ](?:then[ ])?(?:look[ ]like|read)\b
       | \b(?:would|could|might|may)[ ](?:then[ ])?be[ ]as[ ]follows\b

@@ -388,6 +388,9 @@ def whole_lists(
         positions = [1] if _numbered_alike(page, lists[0]) else []
     else:
         positions = _counted(_labels(page, lists), page.names) or _labelled_behind(page, lists)
+        if not positions and _stand_alone(page, lists):
+            # As many lists as images were shown, and nobody who says that they are sorted.
+            positions = [*range(1, page.n + 1)]
 
     for position, cells in zip(positions, lists, strict=False):
         for index, pair in cells:
@@ -474,7 +477,16 @@ def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     lines = max((label.strip().count("\n") for label in labels), default=0) + 1
     first = page.text[: groups[0][0][1].start]
     opening = [line for line in first.split("\n") if line.strip()][-lines:]
-    return [" ".join(each.split()) for each in ("\n".join(opening), *labels)]
+    return [" ".join(each.split()).lstrip(",;/. ") for each in ("\n".join(opening), *labels)]
+
+
+def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
+    """Tell whether no word stands before, between or behind lists on lines of their own."""
+    ends = [0, *(group[-1][1].end for group in groups)]
+    starts = [*(group[0][1].start for group in groups), len(page.text)]
+    apart = [page.text[end:start] for end, start in zip(ends, starts, strict=True)]
+    by_lines = all("\n" in words for words in apart[1:-1])
+    return by_lines and not any(re.search(r"\w", words) for words in apart)
 
 
 _LONGEST_LABEL = 80

@@ -70,7 +70,7 @@ _MARKS = re.compile(
     | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2793\u2795-\u2798\u2b05-\u2b5f]
         |[\u2580-\u25ff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff\u231a-\u23ff])+)
     | (?!(?<=[\d)])\*[\d(S]|(?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
-    | \$(?![0-9.,]+[^$\n]*(?:\n|\Z))    # a formula's, not a price's
+    | \$(?![.,]?[0-9][^$\n]*(?:\n|\Z))    # a formula's, not a price's
     | [`\\{}]
     | (?<![A-Za-z0-9])_+    # emphasis, not the underscore inside a name
     | _+(?![A-Za-z0-9{\\])
@@ -134,7 +134,9 @@ class Plain:
 
 # What a user says in a chat that a judge makes up, up to where it answers itself.
 _USER_SAYS = re.compile(
-    r"^[ *#]*(?:user|human|system)[ *]*:.*?(?=^[ *#]*(?:assistant|ai|bot|model|gpt)[ *]*:|\Z)",
+    r"^[ *#]*(?:user|human|system)[ *]*:.*?"
+    r"(?=(?:^[ *#]*|(?<=[.!?:>][ ]))(?:assistant|ai|bot|model|gpt)[ *]*:"
+    r"|(?<=[ ])(?-i:ASSISTANT):|\Z)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 

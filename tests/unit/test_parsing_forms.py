@@ -50,6 +50,26 @@ def scores(reply, n, factors=FOUR):
         "$S_{acc,2} = 4$, $S_{pre,2} = 8$, $S_{qua,2} = 3$, $S_{real,2} = 2$",
         "- image: 1\n  S_acc: 7\n  S_pre: 5\n  S_qua: 9\n  S_real: 6\n"
         "- image: 2\n  S_acc: 4\n  S_pre: 8\n  S_qua: 3\n  S_real: 2",
+        "In **image 1**, $S_{acc} = 7$, $S_{pre} = 5$, $S_{qua} = 9$ and $S_{real} = 6$.\n"
+        "In **image 2**, $S_{acc} = 4$, $S_{pre} = 8$, $S_{qua} = 3$ and $S_{real} = 2$.",
+        "USER: Score both, S_acc first. ASSISTANT: " + TWO_IMAGES.replace("\n", ". "),
+        "Photo (a):\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n"
+        "Photo (b):\nS_acc: 4\nS_pre: 8\nS_qua: 3\nS_real: 2",
+        "1: acc=7, pre=5, qua=9, real=6; 2: acc=4, pre=8, qua=3, real=2",
+        "S_acc 7, S_pre 5, S_qua 9, S_real 6\nS_acc 4, S_pre 8, S_qua 3, S_real 2",
+        "Image 1:\nS_acc: 7 (Image 2: 4)\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n"
+        "Image 2:\nS_acc: 4 (Image 1 got 7)\nS_pre: 8\nS_qua: 3\nS_real: 2",
+        "Image 1:\nS_acc: Half a sail. Score: 7/10\nS_pre: The upper third of the picture "
+        "is new. Score: 5/10\nS_qua: Sharp. Rating: 9/10\nS_real: Fine. My score: 6/10\n\n"
+        "Image 2:\nS_acc: No sail. Score: 4/10\nS_pre: As it was. Score: 8/10\n"
+        "S_qua: Blurred. Score: 3/10\nS_real: No shadow. Score: 2/10",
+        "The first edit earns 7 for accuracy, 5 for preservation, 9 for quality and 6 for realism. "
+        "The second edit, by contrast, earns only 4 for accuracy, but 8 for preservation; its "
+        "quality is worth 3 and its realism 2.",
+        "Bild 1 bekommt für S_acc 7 Punkte, für S_pre 5 Punkte, für S_qua 9 und für S_real 6.\n"
+        "Bild 2 bekommt 4 Punkte für S_acc, 8 für S_pre, 3 für S_qua und 2 Punkte für S_real.",
+        "L'image 1 obtient pour S_acc 7 points, pour S_pre 5, pour S_qua 9 et pour S_real 6.\n"
+        "L'image 2 obtient 4 points pour S_acc, 8 pour S_pre, 3 pour S_qua et 2 pour S_real.",
         "图1的S_acc为7，S_pre为5，S_qua为9，S_real为6。\n图2的S_acc为4，S_pre为8，S_qua为3，S_real为2。",
         "图像1：\n编辑准确性：7分\n上下文保持：5分\n视觉质量：9分\n逻辑真实性：6分\n\n"
         "图像2：\n编辑准确性：4分\n上下文保持：8分\n视觉质量：3分\n逻辑真实性：2分",
@@ -177,6 +197,9 @@ def test_what_stands_beside_scores_may_void_them(second):
     [
         *("7 (+1 for the sail)", "7(.5)", "$7", "7, falls das Segel zählt", "7 without the mast"),
         *("6 - 8 depending on the light", "7 on a five-point scale", "7 (shot in the dark)"),
+        *("7 (max. 8)", "7, almost 8", "7 (nearly 6, then 8)", "7 (Image 2: 3)", "7 (rank)"),
+        *("I would rate this a 7 if it had a mast", "If it had a mast, I'd give it 7."),
+        *("Fine. Overall score: 7/10", "Fine. Human rating: 7"),
         *("7を超えることはない", "7, leaving the mast out of account"),
     ],
 )
@@ -240,6 +263,7 @@ def test_a_reply_of_which_nothing_is_missing_may_label_its_images_anyhow(label):
         ("Judge 1: ", "Judge 2: "),
         ("Draft 1: ", "Draft 2: "),
         ("The dark one: ", "The bright one: "),
+        ("Best first:\n", ""),
     ],
 )
 def test_labels_that_do_not_count_images_name_none(labels):
@@ -269,6 +293,22 @@ def test_labels_that_do_not_count_images_name_none(labels):
         ("F1 (S_acc) = 7; F2 (S_pre) = 5; F3 (S_qua) = 9; F4 (S_real) = 6", (7, 5, 9, 6)),
         ("S = (S_acc, S_pre, S_qua, S_real)\nS = (7, 5, 9, 6)", (7, 5, 9, 6)),
         ("acc(7) pre(5) qua(9) real(6)", (7, 5, 9, 6)),
+        ("S_acc: 7 (max. 10)\nS_pre: 5 (rank 2)\nS_qua: 9\nS_real: 6 (almost a 7)", (7, 5, 9, 6)),
+        ("S_acc 7 S_pre 5 S_qua 9 S_real 6 -", (7, 5, 9, 6)),
+        (
+            "I rate the edited photo 7 for S_acc, 5 for S_pre, 9 for S_qua, 6 for S_real.",
+            (7, 5, 9, 6),
+        ),
+        (
+            "S_acc is fine and gets a 7, S_pre is bad (5), S_qua is the best with a 9, S_real: 6.",
+            (7, 5, 9, 6),
+        ),
+        ("A good edit: its accuracy is 7, preservation 5, quality 9 and realism 6.", (7, 5, 9, 6)),
+        (
+            "S_acc: I would rate this a 7, as 2 sails are new\n\nS_pre\nIt is the same in both "
+            "images.\nScore: 5\n\nS_qua: 9\nS_real: 6",
+            (7, 5, 9, 6),
+        ),
         (
             "S_acc: let's call it 7\nS_pre: 2 of 9 tiles moved. Score: 5\nS_qua: a firm 9\nS_real: 6",
             (7, 5, 9, 6),

@@ -215,6 +215,20 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
             2,
             {(1, "pre"): 3},
         ),
+        ("The source gets 9 for S_qua and 10 for S_real.", 1, {(1, "qua"): 9, (1, "real"): 10}),
+        ("For a perfect edit: S_acc 10, S_pre 10", 1, {(1, "acc"): 10, (1, "pre"): 10}),
+        ("Image 1 gets 8 for S_acc, more than Image 2; its S_qua is 4.", 2, {(1, "qua"): 4}),
+        (
+            "Edit 1 is dark. Image 2 got 9 for S_acc; for this one I give none. I give 3 for S_pre.",
+            2,
+            {(2, "pre"): 3},
+        ),
+        (
+            "The first image is next. S_acc differs from image 2, which got 8: I see why. "
+            "I rate S_pre at 3.",
+            2,
+            {(2, "pre"): 3},
+        ),
     ],
 )
 def test_a_number_of_something_else_is_not_taken(reply, n, never):
@@ -290,6 +304,9 @@ def test_the_overall_below_is_not_the_last_factors_score(label):
         "S_acc: 7 on my own 1–5 scale",
         "Many viewers would rate S_acc 7",
         "rated 8 and 7 for S_pre and S_acc",
+        "S_acc never gets a 7",
+        "S_acc starts with a 7, then drops",
+        "S_acc in the source gets a 7",
     ],
 )
 def test_numbers_that_are_not_settled(entry):
