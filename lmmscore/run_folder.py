@@ -27,7 +27,7 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Place, Plan, Protocol, Unit, with_numbers
+from lmmscore.plan import Order, Orders, Place, Plan, Protocol, Unit, with_numbers
 from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
@@ -792,9 +792,10 @@ class Run:
         with contextlib.suppress(FileProblem):
             yield from records
 
-    def orders(self) -> dict[Place, tuple[str, ...]]:
+    def orders(self) -> Orders:
         """Return how the edits were shown, as far as it is on record."""
-        return dict(record.key for record in self.intact_records())
+        keys = (record.key for record in self.intact_records())
+        return {(place, frozenset(order)): order for place, order in keys}
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items that the folder was ever asked for, each once."""
