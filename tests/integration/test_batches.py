@@ -265,6 +265,21 @@ def test_a_folder_is_cancelled_with_what_is_answered_kept(
     assert [batch.answered for batch in log.batches()] == [1, 1, 1]
 
 
+def test_a_file_of_answers_that_is_still_written_is_not_complete(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Half a line is no answer: its question is waited for, not asked again."""
+    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+    _play_three_waves(bench, out, box)
+    (answers,) = box.glob("wave-3-*.out.jsonl")
+    whole = answers.read_text()
+    answers.write_text(whole[:-20])
+    assert "2 of 3 answered" in folder_run(bench, out, box).stderr
+    answers.write_text(whole)
+    folder_run(bench, out, box)
+    assert executor.BatchLog(out / "batches.jsonl").totals()["answered"] == 5
+
+
 def test_another_folder_is_not_taken_for_the_one_that_was_sent_to(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
