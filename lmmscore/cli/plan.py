@@ -83,7 +83,7 @@ def _record(
     """Return what is on record for this plan, in the folder's ledger or in the one named."""
     from lmmscore.forecast import Record
 
-    path = prepared.ledger_path(request.ledger)
+    path = prepared.ledger_path(request)
     if not path.is_file():
         return None
 

@@ -551,6 +551,25 @@ def test_a_run_is_resumed_with_the_ledger_it_has(tmp_path: Path, make_benchmark:
     assert not judge.asked
 
 
+def test_a_run_whose_ledger_is_gone_is_not_paid_for_again_unasked(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """It says how to go on, and does so once the ledger is named; at no cost it just goes on."""
+    bench, out, judge = make_benchmark(), tmp_path / "run", ScriptedJudge(fair_answer)
+    lmmscore.run(bench, judge=judge, out=out)
+    (out / "ledger.sqlite").unlink()
+    judge.asked.clear()
+    with pytest.raises(LmmscoreError, match=f"put it back, or .* again with --ledger {out}"):
+        lmmscore.run(bench, judge=judge, out=out)
+    assert not judge.asked and not (out / "ledger.sqlite").exists()
+    lmmscore.run(bench, judge=judge, out=out, ledger=out / "ledger.sqlite")
+    assert judge.asked and open_run(out).manifest.ledger is None
+
+    lmmscore.run(bench, judge="pixels", out=tmp_path / "free")
+    (tmp_path / "free" / "ledger.sqlite").unlink()
+    lmmscore.run(bench, judge="pixels", out=tmp_path / "free")
+
+
 def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
