@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import re
 import shlex
 import shutil
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.api import Hooks, Request, play_request, prepare
 from lmmscore.cli import lmmscore as command
+from lmmscore.cli.run import without_folders
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.executor import Executor, Listeners, StopRequested
@@ -495,6 +497,24 @@ def test_a_run_folder_holds_no_absolute_path(
     for file in run.path.iterdir():
         assert str(tmp_path).encode() not in file.read_bytes(), file.name
         assert b"alice" not in file.read_bytes(), file.name
+
+
+@pytest.mark.parametrize("before", ["", "-o", "--out=", "replay:", "--judge=replay:", "-jreplay:"])
+def test_the_command_on_record_names_no_folder(before: str) -> None:
+    """However a path is written, its folders may hold a user's name; addresses stay."""
+    assert without_folders(f"{before}/home/alice/run") == f"{before}run"
+    assert without_folders(f"{before}results/run") == f"{before}results/run"
+    assert without_folders("openai/m@http://host/v1") == "openai/m@http://host/v1"
+
+
+def test_what_sessions_share_is_listed_as_paid_for_once(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """All sessions open with the same words, which are asked and paid for once."""
+    judge = ScriptedJudge(lambda asked: Reply(fair_answer(asked), cost_usd=1.0))
+    lmmscore.run(make_benchmark(items=3), judge=judge, out=tmp_path / "runs" / "r")
+    listed = CliRunner().invoke(command, ["list", str(tmp_path / "runs"), "--json"])
+    assert json.loads(listed.stdout)["runs"][0]["cost_usd"] == len(judge.asked)
 
 
 def test_a_run_and_its_benchmark_can_be_moved(tmp_path: Path, make_benchmark: Maker) -> None:
