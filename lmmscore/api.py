@@ -738,7 +738,7 @@ def watching(
 
     def start(executor: Executor, plan: Plan, bench: Bench) -> None:
         on_start(executor, plan)
-        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
+        shown.append(stack.enter_context(Progress(plan.all_units, bench.judge.meter)))
 
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),

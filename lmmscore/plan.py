@@ -275,8 +275,13 @@ class Plan:
 
     @property
     def units(self) -> int:
+        """How many units of work there are, those of the anchors aside."""
+        return self.repeats * self._work(self.benchmark.items)
+
+    @property
+    def all_units(self) -> int:
         """How many units of work there are, those of the anchors included."""
-        return self.repeats * self._work(self.benchmark.items) + self._work(self.anchors)
+        return self.units + self._work(self.anchors)
 
     def _work(self, items: Iterable[Item]) -> int:
         """Return how many units one repeat of the items has; what shows nothing is none."""
