@@ -38,7 +38,7 @@ from lmmscore.execution.executor import (
     engine,
     replay_unit,
 )
-from lmmscore.judges.faults import tolerant_json
+from lmmscore.judges.faults import RETRIED, complaint_of, tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
@@ -305,12 +305,14 @@ class BatchExecutor(Executor):
             return
 
         self._counts["failed"] += 1
-        says = str(answer.error.get("message") or code or f"status {answer.status}")
-        if answer.status == 429 or answer.status >= 500:
-            self._log.write(event="retry", key=answer.key)
-        elif code == "content_filter":
+        # Secrets are out of it already.
+        complaint = complaint_of(answer.error, str)
+        says = complaint.message or str(code or f"status {answer.status}")
+        if complaint.filtered:
             # Recorded as evidence like any other reply, as when asked directly.
             self._record(envelope, Reply("", finish="content_filter", refusal=says))
+        elif answer.status in RETRIED or answer.status >= 500:
+            self._log.write(event="retry", key=answer.key)
         else:
             self._note_end(answer.key, says)
 
@@ -516,7 +518,8 @@ def answer_line(line: str) -> AnswerLine | None:
 
     response = _object(data.get("response"))
     body = _object(response.get("body"))
-    status = str(response.get("status_code"))
+    # Some servers leave out the status of what they answered.
+    status = str(response.get("status_code", 200 if body else 0))
     return AnswerLine(
         key=data["custom_id"],
         status=int(status) if status.isdecimal() else 0,
