@@ -74,7 +74,8 @@ class Registry(Generic[Member]):
 
         for point in self._points():
             if point.name == name:
-                self._members[name] = self._load(point)
+                # Loading it may have registered it, as the modules of the package do.
+                self._members.setdefault(name, self._load(point))
 
     def _load(self, point: importlib.metadata.EntryPoint) -> Member:
         """Return what another package registered; whatever it raises becomes an LmmscoreError."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import (
@@ -65,6 +65,7 @@ TRIES = 3
 EXPIRED = "batch_expired"
 
 
+@runtime_checkable
 class BatchJudge(Protocol):
     """What a judge must offer to have its questions sent as batches."""
 
@@ -137,7 +138,7 @@ class BatchExecutor(Executor):
 
     def __init__(self, job: Job) -> None:
         judge = job.judge.judge
-        if not hasattr(judge, "batch_body"):
+        if not isinstance(judge, BatchJudge):
             raise LmmscoreError(f"{judge.name} takes no batches; run without --batch")
         if job.reader is not None:
             raise LmmscoreError(
@@ -145,7 +146,7 @@ class BatchExecutor(Executor):
             )
 
         super().__init__(job)
-        self._judge: BatchJudge = judge  # type: ignore[assignment]
+        self._judge: BatchJudge = judge
         self._options: BatchOptions = job.engine_options
         self._mailbox = self._open_mailbox()
         self._files = job.folder / "batches"
