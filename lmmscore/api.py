@@ -16,7 +16,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -792,10 +792,6 @@ class Steered:
     items: int
     unscored: int
     """Items on which the edit has no score, before or after."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def probe(

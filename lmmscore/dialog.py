@@ -310,7 +310,7 @@ class Dialog(StrictModel):
         """Return the columns of the items file that a conversation about an item says."""
         return self._columns(self.turns_for(item), item.task)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns of the items file that it says, of whatever items."""
         return self._columns(self.turns)

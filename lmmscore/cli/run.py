@@ -233,7 +233,10 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     resumes where it stopped: nothing that was answered is asked again. Ctrl-C once stops asking,
     finishes what is in flight and saves; twice stops at once.
     """
-    request = request_from(given)
+    # The command is kept with the run and shown in its report, without passwords in addresses and
+    # without absolute paths, which may hold a user's name.
+    words = ["lmmscore", *(without_folders(mask(word)) for word in sys.argv[1:])]
+    request = request_of(given, shlex.join(words))
     if watch:
         unscored = _run_watched(request, log_level, as_json)
     else:
@@ -312,14 +315,6 @@ def _say_drift(run: Run) -> Drift:
     found = drift(run.path / "anchors.csv")
     click.echo(printable(str(found)), err=True)
     return found
-
-
-def request_from(given: dict[str, Any]) -> Request:
-    """Return the request that a command's arguments stand for."""
-    # The command is kept with the run and shown in its report, without passwords in addresses and
-    # without absolute paths, which may hold a user's name.
-    words = ["lmmscore", *(without_folders(mask(word)) for word in sys.argv[1:])]
-    return request_of(given, shlex.join(words))
 
 
 _BEFORE_PATH = re.compile(r"(?:.*=|-\w|replay:)*")
