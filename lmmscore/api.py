@@ -11,19 +11,19 @@ import asyncio
 import contextlib
 import hashlib
 import inspect
-import json
 import re
+import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import count, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
-from lmmscore.errors import BenchmarkError, LmmscoreError, alternatives, counted
+from lmmscore.errors import BenchmarkError, LmmscoreError, counted
 from lmmscore.execution.executor import Executor, Job, Listeners, executors, recall_unit
 from lmmscore.images import ImageFormat, Pictures, Recipe, load_rgb
 from lmmscore.judges import Bench, open_judge
@@ -207,6 +207,11 @@ class Request:
         return {**self.judge_options, **held}
 
     @property
+    def answers_here(self) -> bool:
+        """Whether the judge answers on this machine, from what is at hand, at no cost."""
+        return isinstance(self.judge, str) and kind_of(self.judge).answers_here
+
+    @property
     def chooses_items(self) -> bool:
         """Whether only some items of the benchmark are asked for, shards aside."""
         return bool(self.tasks or self.items or self.limit)
@@ -233,22 +238,31 @@ class Prepared:
     resumed: Run | None
     """The run that the folder holds already."""
 
-    def ledger_path(self, asked: Path | None) -> Path:
+    def ledger_path(self, request: Request) -> Path:
         """Return where the exchanges are: as asked, as recorded with the run, or in its folder.
 
-        Raises LmmscoreError where the recorded ledger has gone: in a new one, every answer would be
+        Raises LmmscoreError where the run's ledger has gone: in a new one, every answer would be
         asked and paid for again.
         """
-        if asked is not None:
-            return asked
-        if self.resumed is None or self.resumed.manifest.ledger is None:
+        if request.ledger is not None:
+            return request.ledger
+        if self.resumed is None:
             return self.folder / "ledger.sqlite"
 
         path = self.resumed.ledger_path
-        if not path.is_file():
+        if path.is_file():
+            return path
+        if self.resumed.manifest.ledger is not None:
             raise LmmscoreError(
                 f"{self.folder}: its exchanges are in a ledger elsewhere, and {path} is not it; "
                 "say with --ledger where it is now"
+            )
+
+        has_answers = any(record.exchanges for record in self.resumed.intact_records())
+        if has_answers and not request.answers_here:
+            raise LmmscoreError(
+                f"{path} is gone, and with it every answer of the run; put it back, or have "
+                f"everything asked and paid for again with --ledger {shlex.quote(str(path))}"
             )
         return path
 
@@ -259,7 +273,6 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     `judge` is the name of the opened judge; without it, what the folder holds is ignored. A run
     that is resumed keeps its words and its orders.
     """
-    _refuse_what_flags_refuse(request)
     # The dialog first: a mistyped name should not wait for a large benchmark.
     replayed = _replayed(request)
     protocol = _protocol(request, replayed)
@@ -281,17 +294,6 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
 
 
-def _refuse_what_flags_refuse(request: Request) -> None:
-    """Refuse values that the command line would have refused."""
-    if min(request.repeats or 1, request.concurrency, request.max_side_px or 1) < 1:
-        raise LmmscoreError(
-            "repeats, concurrency and the longest side of a picture must be at least 1"
-        )
-
-    _refuse_unknown("order", request.order, get_args(Order))
-    _refuse_unknown("image_format", request.image_format, get_args(ImageFormat))
-
-
 def _replayed(request: Request) -> Run | None:
     """Return the run that is replayed; with another dialog, its ledger only provides answers."""
     run = request.recorded
@@ -305,14 +307,8 @@ def folder_of(request: Request, default: Path) -> Path:
     folder = request.out or default
     if request.shard is None:
         return folder
-    number, count = request.shard
-    return folder / f"shard-{number}-of-{count}"
-
-
-def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
-    """Refuse a value that is not among those there are."""
-    if given is not None and given not in known:
-        raise LmmscoreError(f"{name}={given!r}{alternatives(given, known)}")
+    number, shards = request.shard
+    return folder / f"shard-{number}-of-{shards}"
 
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
@@ -330,29 +326,21 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
         )
 
     protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
-    if request.structured_turns:
-        _refuse_silent_turns(request, protocol)
+    scores = any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns)
+    if request.structured_turns and not scores:
+        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns does not apply")
 
     return replace(
         protocol, reader=_asks_a_reader(request), structured_turns=request.structured_turns
     )
 
 
-def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
-    """Refuse to hold scoring turns to a schema where there are none."""
-    _refuse_unknown("structured_turns", request.structured_turns, ("scores",))
-    if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
-        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns does not apply")
-
-
 def _asks_a_reader(request: Request) -> bool:
     """Tell whether replies that cannot be read go to a reader, judging by the request alone."""
     if request.reader is not None:
         return request.reader != NO_READER
-    judge = request.judge
     # A judge that measures pictures cannot read; a record may hold a reader's answers.
-    can_read = not isinstance(judge, str) or judge.startswith("replay:")
-    return can_read or not kind_of(str(judge)).answers_here
+    return not request.answers_here or str(request.judge).startswith("replay:")
 
 
 def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run | None) -> Plan:
@@ -370,9 +358,8 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         pairs=request.pairs,
     )
     plan = make_plan(whole, wanted)
-    if earlier is None or protocol.covers_pairs:
+    if earlier is None:
         return plan
-
     if (plan.order, plan.seed) != (earlier.manifest.order, earlier.manifest.seed):
         return plan
 
@@ -389,10 +376,13 @@ def _part(request: Request, chosen: Benchmark) -> tuple[Benchmark, str]:
         chosen = replace(chosen, items=items)
 
     if request.shard is not None:
-        number, count = request.shard
-        items = tuple(item for item in chosen.items if shard_of(item.id, count) == number)
+        number, shards = request.shard
+        if not 1 <= number <= shards:
+            raise LmmscoreError(f"shards are numbered from 1 to {shards}; there is no {number}")
+
+        items = tuple(item for item in chosen.items if shard_of(item.id, shards) == number)
         whole_part = counted(len(chosen.items), "item")
-        words = f"shard {number} of {count}, {len(items)} of {whole_part}"
+        words = f"shard {number} of {shards}, {len(items)} of {whole_part}"
         chosen = replace(chosen, items=items)
 
     return chosen, words
@@ -462,10 +452,10 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     return replace(run.protocol, settings=protocol.settings, reader=protocol.reader)
 
 
-def shard_of(item: str, count: int) -> int:
-    """Return the shard, of `count`, that an item belongs to, whatever else is judged."""
+def shard_of(item: str, shards: int) -> int:
+    """Return the shard, of so many, that an item belongs to, whatever else is judged."""
     digest = hashlib.sha256(item.encode()).digest()
-    return int.from_bytes(digest[:8], "big") % count + 1
+    return int.from_bytes(digest[:8], "big") % shards + 1
 
 
 def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
@@ -490,6 +480,10 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
         return plan
     if plan.protocol.covers_pairs:
         raise LmmscoreError("anchors are scored, and pairs are not; leave out --anchors")
+    if request.engine == "batch":
+        raise LmmscoreError(
+            "--anchors asks again at each run, which batches cannot do; leave one of them out"
+        )
 
     chosen = whole.select(items=request.anchors, methods=request.methods)
     for item in chosen.items:
@@ -602,7 +596,7 @@ async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stag
     plan, out = prepared.plan, prepared.folder
     reader = _other_reader(request, prepared, bench)
     manifest = _manifest(request, prepared, bench, reader)
-    ledger_path = prepared.ledger_path(request.ledger)
+    ledger_path = prepared.ledger_path(request)
 
     async with contextlib.AsyncExitStack() as stack:
         writer = stack.enter_context(
@@ -744,7 +738,7 @@ def watching(
 
     def start(executor: Executor, plan: Plan, bench: Bench) -> None:
         on_start(executor, plan)
-        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
+        shown.append(stack.enter_context(Progress(plan.all_units, bench.judge.meter)))
 
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),
@@ -798,10 +792,6 @@ class Steered:
     items: int
     unscored: int
     """Items on which the edit has no score, before or after."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def probe(
@@ -873,37 +863,28 @@ def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
 
 def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, alter: _Alter) -> Path:
     """Write the chosen items as a benchmark, with one edit of each altered."""
-    items = [item for item in whole.items if item.id in chosen]
-    rows = []
-    for item in items:
-        row = {**item.fields, "id": item.id, "task": item.task, "instruction": item.instruction}
-        rows.append(json.dumps(row, ensure_ascii=False) + "\n")
-        _copy_pictures(item, folder, chosen[item.id], alter)
+    folder.mkdir(parents=True, exist_ok=True)
+    # By number: the names of items and methods come with the benchmark, and may lead elsewhere.
+    numbers = count(1)
 
-    (folder / "items.jsonl").write_text("".join(rows), encoding="utf-8")
-    images = {kind: f"{kind}/{{id}}.png" for item in items for kind in sorted(item.images)}
-    about = {
-        "name": whole.name,
-        "items": "items.jsonl",
-        "methods": list(whole.methods),
-        "images": {**images, "edit": "edit/{method}/{id}.png"},
-    }
+    def copy(path: Path, altered: bool = False) -> str:
+        picture, name = load_rgb(path), f"{next(numbers)}.png"
+        (alter(picture) if altered else picture).save(folder / name)
+        return name
+
+    items = []
+    for item in whole.items:
+        if item.id in chosen:
+            edits = item.edits.items()
+            row = {"id": item.id, "task": item.task, "instruction": item.instruction}
+            images = {kind: copy(path) for kind, path in item.images.items()}
+            made = {method: copy(path, method == chosen[item.id]) for method, path in edits}
+            items.append({**row, "others": images, "edits": made, "fields": dict(item.fields)})
+
     path = folder / "benchmark.yaml"
+    about = {"name": whole.name, "methods": list(whole.methods), "items": items}
     path.write_text(yaml_text(about), encoding="utf-8")
     return path
-
-
-def _copy_pictures(item: Item, folder: Path, method: str, alter: _Alter) -> None:
-    """Copy an item's pictures, the edit of one method altered."""
-    files = {f"{kind}/{item.id}.png": path for kind, path in item.images.items()}
-    files |= {f"edit/{other}/{item.id}.png": path for other, path in item.edits.items()}
-    for name, path in files.items():
-        picture = load_rgb(path)
-        if name == f"edit/{method}/{item.id}.png":
-            picture = alter(picture)
-
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        picture.save(folder / name)
 
 
 def _altered_scores(table: pd.DataFrame, chosen: Mapping[str, str]) -> dict[str, dict[str, float]]:

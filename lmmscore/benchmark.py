@@ -624,8 +624,9 @@ def check_benchmark(
     return problems
 
 
-def names_given_away(benchmark: Benchmark) -> list[BenchmarkProblem]:
-    """Return a problem for every instruction that would tell the judge a method's name."""
+def names_given_away(benchmark: Benchmark, columns: Iterable[str] = ()) -> list[BenchmarkProblem]:
+    """Return a problem for every text about an item that would tell the judge a method's name:
+    its instruction, and the columns of the items file that the judge is told."""
     names = {}
     for method in benchmark.methods:
         name = _words(method).strip()
@@ -635,16 +636,19 @@ def names_given_away(benchmark: Benchmark) -> list[BenchmarkProblem]:
 
     problems = []
     for item in benchmark.items:
-        words = _words(item.instruction)
-        for name, method in names.items():
-            if f" {name} " in words:
-                says = (
-                    f"the instruction contains the method name {method!r}, "
-                    "which the judge should not learn"
-                )
-                problems.append(
-                    BenchmarkProblem(f"item {item.id!r}", "names-a-method", says, level="problem")
-                )
+        told = {"the instruction": item.instruction}
+        told |= {f"the column {name}": item.fields.get(name, "") for name in columns}
+        for what, text in told.items():
+            words = _words(text)
+            for name, method in names.items():
+                if f" {name} " in words:
+                    says = (
+                        f"{what} contains the method name {method!r}, "
+                        "which the judge should not learn"
+                    )
+                    problems.append(
+                        BenchmarkProblem(f"item {item.id!r}", "names-a-method", says, "problem")
+                    )
 
     return problems
 

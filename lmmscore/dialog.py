@@ -308,9 +308,17 @@ class Dialog(StrictModel):
 
     def columns_needed(self, item: Item) -> tuple[str, ...]:
         """Return the columns of the items file that a conversation about an item says."""
+        return self._columns(self.turns_for(item), item.task)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the items file that it says, of whatever items."""
+        return self._columns(self.turns)
+
+    def _columns(self, turns: Iterable[Turn], task: str | None = None) -> tuple[str, ...]:
         texts = [self.system]
-        for turn in self.turns_for(item):
-            texts += [*turn.texts(item.task), turn.heard or ""]
+        for turn in turns:
+            texts += [*turn.texts(task), turn.heard or ""]
 
         columns: list[str] = []
         for text in texts:

@@ -206,6 +206,14 @@ def _opened(path: Path) -> Image.Image:
             f"{path}: {size} is more than {MAX_PIXELS // 1_000_000} megapixels; scale it down"
         )
 
+    # As 16-bit PNGs are in older versions of Pillow.
+    is_png = image.format == "PNG"
+    if image.mode == "F" or (image.mode == "I" and not is_png):
+        image.close()
+        raise ImageProblem(
+            f"{path}: 32-bit values, whose white is not known; export it with 8 or 16 bits"
+        )
+
     return image
 
 
@@ -372,9 +380,19 @@ class Picture:
         return self.recipe.mime
 
     def data(self) -> bytes:
-        """Return the picture stripped, fitted and encoded. Slow: call it in a thread, and once."""
+        """Return the picture stripped, fitted and encoded. Slow: call it in a thread, and once.
+
+        Raises ImageProblem, also where the file was changed since its digest was taken: the answer
+        would be on record as one about another picture.
+        """
+        content = _read(self.path)
+        if _digest(content, self.recipe) != self.digest:
+            raise ImageProblem(
+                f"{self.path}: was changed while the run was under way; run the same command again"
+            )
+
         if self.recipe.format == "png":
-            bare = _bare_png(_read(self.path), self.recipe.max_side_px)
+            bare = _bare_png(content, self.recipe.max_side_px)
             if bare:
                 return bare
         return encode(fit(load_rgb(self.path), self.recipe.max_side_px), self.recipe.format)
@@ -423,7 +441,11 @@ def _read(path: Path) -> bytes:
 
 def picture_digest(path: Path, recipe: Recipe) -> str:
     """Return what identifies a picture, prepared by a recipe. Raises ImageProblem."""
-    file_digest = hashlib.sha256(_read(path))
+    return _digest(_read(path), recipe)
+
+
+def _digest(content: bytes, recipe: Recipe) -> str:
+    file_digest = hashlib.sha256(content)
     return hashlib.sha256(file_digest.digest() + str(recipe).encode()).hexdigest()
 
 

@@ -560,6 +560,17 @@ class Claims:
         self._renewer.start()
 
     def _open(self) -> sqlite3.Connection:
+        try:
+            return self._sign_in()
+        except sqlite3.DatabaseError as error:
+            if not _is_damaged(error):
+                raise
+
+        # As a machine that fails may leave it: nobody can be asking by it.
+        self._remove()
+        return self._sign_in()
+
+    def _sign_in(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self._path, check_same_thread=False, timeout=BUSY_S, isolation_level=None
         )
@@ -620,7 +631,7 @@ class Claims:
             held = [key for key in keys if key in self._held]
             self._held.difference_update(keys)
             # On a full disk they stay, and expire.
-            with contextlib.suppress(sqlite3.OperationalError):
+            with contextlib.suppress(sqlite3.Error):
                 for some in _batched(held):
                     sql = f"DELETE FROM claim WHERE key IN ({_marks(some)}) AND owner = ?"
                     self._connection.execute(sql, (*some, self._owner))
@@ -632,7 +643,7 @@ class Claims:
         with (
             self._lock,
             contextlib.closing(self._connection) as connection,
-            contextlib.suppress(sqlite3.OperationalError),
+            contextlib.suppress(sqlite3.Error),
         ):
             # Nobody can sign in while this transaction lasts, so nobody loses a file in use.
             connection.execute("BEGIN IMMEDIATE")
@@ -640,16 +651,19 @@ class Claims:
             alive = "SELECT count(*) FROM claim WHERE expires > ?"
             (others,) = connection.execute(alive, (time.time(),)).fetchone()
             if not others:
-                for suffix in ("-wal", "-shm", ""):
-                    with contextlib.suppress(OSError):
-                        self._path.with_name(self._path.name + suffix).unlink()
+                self._remove()
 
             connection.execute("COMMIT")
+
+    def _remove(self) -> None:
+        for suffix in ("-wal", "-shm", ""):
+            with contextlib.suppress(OSError):
+                self._path.with_name(self._path.name + suffix).unlink()
 
     def _renew_forever(self) -> None:
         while not self._closing.wait(self._lease_s / 3):
             sql = "UPDATE claim SET expires = ? WHERE owner = ?"
-            with self._lock, contextlib.suppress(sqlite3.OperationalError):
+            with self._lock, contextlib.suppress(sqlite3.Error):
                 self._connection.execute(sql, (time.time() + self._lease_s, self._owner))
 
 
@@ -779,10 +793,7 @@ def _translated(path: Path) -> Iterator[None]:
         raise _in_our_words(error, path) from error
 
 
-_DAMAGED = (
-    "the file is damaged; put back a copy, or move it away: the same command then asks "
-    "again what it held"
-)
+_DAMAGED = "the file is damaged; put back a copy, or move it away: what it held is then asked again"
 _FOREIGN = f"so it is not a ledger: name another file. If it was one, {_DAMAGED}"
 _WITHOUT_LOCKS = (
     sqlite3.SQLITE_IOERR_LOCK,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -73,7 +74,8 @@ class Registry(Generic[Member]):
 
         for point in self._points():
             if point.name == name:
-                self._members[name] = self._load(point)
+                # Loading it may have registered it, as the modules of the package do.
+                self._members.setdefault(name, self._load(point))
 
     def _load(self, point: importlib.metadata.EntryPoint) -> Member:
         """Return what another package registered; whatever it raises becomes an LmmscoreError."""
@@ -224,7 +226,8 @@ def declared(options: type) -> tuple[Declared, ...]:
 def taken(options: type, given: Mapping[str, Any], whose: str) -> dict[str, Any]:
     """Return values from Python as a class of options holds them: paths, tuples, copies.
 
-    Raises TypeError, as Python does, for a name that is not among them.
+    Raises TypeError, as Python does, for a name that is not among them, and LmmscoreError for a
+    value that the command line would refuse.
     """
     known = {each.name: each for each in declared(options)}
     made: dict[str, Any] = {}
@@ -252,5 +255,22 @@ def _as_held(option: Declared, value: Any) -> Any:
     if origin is tuple:
         # A text is a sequence of letters too, which nobody means.
         return (value,) if isinstance(value, str) else tuple(value)
+    if kinds == (int,):
+        return _whole_number(option, value)
 
+    is_choice = all(isinstance(kind, str) for kind in kinds)
+    if is_choice and value not in (*kinds, option.default):
+        raise LmmscoreError(f"{option.name}={value!r}{alternatives(str(value), kinds)}")
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def _whole_number(option: Declared, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise LmmscoreError(f"{option.name}={value!r}: must be a whole number") from None
+
+    least = option.about.at_least
+    if least is not None and number < least:
+        raise LmmscoreError(f"{option.name}={value!r}: must be at least {least:g}")
+    return number

@@ -24,6 +24,9 @@ Order = Literal["given", "shuffled", "balanced"]
 Place = tuple[str, str, int]
 """Task, item and repeat: where in a run something belongs."""
 
+Orders = Mapping[tuple[Place, frozenset[str]], tuple[str, ...]]
+"""The order in which methods were shown at a place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
@@ -255,7 +258,7 @@ class Plan:
     """Methods shown along with the benchmark's own, without being scored again."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
-    recorded_orders: Mapping[Place, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    recorded_orders: Orders = field(default_factory=dict, repr=False)
     """How the edits were shown in a run that is resumed or replayed."""
     pairs: int | None = None
     """How many pairs of methods are compared per item; None for all."""
@@ -272,8 +275,13 @@ class Plan:
 
     @property
     def units(self) -> int:
+        """How many units of work there are, those of the anchors aside."""
+        return self.repeats * self._work(self.benchmark.items)
+
+    @property
+    def all_units(self) -> int:
         """How many units of work there are, those of the anchors included."""
-        return self.repeats * self._work(self.benchmark.items) + self._work(self.anchors)
+        return self.units + self._work(self.anchors)
 
     def _work(self, items: Iterable[Item]) -> int:
         """Return how many units one repeat of the items has; what shows nothing is none."""
@@ -337,7 +345,9 @@ class Plan:
                 yield pair, [pair, pair[::-1]]
             else:
                 name = f"{item.id} {pair[0]} {pair[1]}"
-                yield pair, [self._ordered(pair, name, self._number(item) + number, repeat)]
+                known = self._recorded_order(item, repeat, pair)
+                place = self._number(item) + number
+                yield pair, [known or self._ordered(pair, name, place, repeat)]
 
     def pairs_of(self, item: Item) -> list[tuple[str, str]]:
         """Return the pairs of methods compared on an item, each in the order of the benchmark."""
@@ -347,8 +357,8 @@ class Plan:
         return self.numbers.get(item.id, 0)
 
     def _order_of(self, item: Item, repeat: int, present: Sequence[str]) -> tuple[str, ...]:
-        recorded = self.recorded_orders.get((item.task, item.id, repeat))
-        if recorded is not None and set(recorded) == set(present):
+        recorded = self._recorded_order(item, repeat, present)
+        if recorded is not None:
             return recorded
 
         if self.order_rule >= 2 and self.order != "given":
@@ -356,6 +366,11 @@ class Plan:
             present = sorted(present)
 
         return self._ordered(present, item.id, self._number(item), repeat)
+
+    def _recorded_order(
+        self, item: Item, repeat: int, methods: Sequence[str]
+    ) -> tuple[str, ...] | None:
+        return self.recorded_orders.get(((item.task, item.id, repeat), frozenset(methods)))
 
     def _ordered(
         self, methods: Sequence[str], item: str, number: int, repeat: int
@@ -480,7 +495,8 @@ def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark
     A column that only some items have is empty for the others.
     """
     for dialog in protocol.dialogs:
-        for column in dialog.columns_needed(item):
+        # Most dialogs say none: looking through all turns for every item takes as long as the rest.
+        for column in dialog.columns_needed(item) if dialog.columns else ():
             if column not in item.fields:
                 they_have = alternatives(column, item.fields, "they have")
                 raise BenchmarkError(

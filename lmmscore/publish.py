@@ -134,10 +134,12 @@ def _stage(run: Run, folder: Path) -> None:
 
 
 def _dialogs(run: Run) -> Iterator[tuple[str, str]]:
-    for dialog in run.manifest.dialogs:
-        yield f"{dialog['dialog']}.yaml", yaml_text(dialog)
-    if run.manifest.suite:
-        yield f"{run.manifest.suite['suite']}.yaml", yaml_text(run.manifest.suite)
+    # By their names as checked: run.yaml may come from others, and a name may lead elsewhere.
+    protocol = run.manifest.protocol
+    for dialog, written in zip(protocol.dialogs, run.manifest.dialogs, strict=True):
+        yield f"{dialog.name}.yaml", yaml_text(written)
+    if protocol.suite and run.manifest.suite:
+        yield f"{protocol.name}.yaml", yaml_text(run.manifest.suite)
 
 
 def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
@@ -283,7 +285,10 @@ def _unpack(archive: Path, folder: Path) -> None:
                     raise FileProblem(f"{archive}: {info.filename} leads out of the archive")
                 packed.extract(info, folder)
     except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileProblem(f"{archive}: not an archive that can be read ({error})") from error
+        raise FileProblem(
+            f"{archive}: not an archive that can be read ({error}); name one that `lmmscore "
+            "publish` wrote, and if it is one, get it again"
+        ) from error
 
 
 def _wrong_files(folder: Path) -> Iterator[str]:

@@ -202,7 +202,7 @@ def probe(judge: str, benchmark: Path, out: Path | None, as_json: bool, **given:
         )
 
     if as_json:
-        put_json({"judge": judge, "changes": [one.as_dict() for one in found]})
+        put_json({"judge": judge, "changes": [asdict(one) for one in found]})
     else:
         put(_changes_table(judge, found), None)
 

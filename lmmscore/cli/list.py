@@ -19,7 +19,7 @@ from lmmscore.cli.command_line import (
     table_format,
     text_option,
 )
-from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted
+from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, alternatives, counted
 from lmmscore.report.formats import NONE, Grid, TableDocument, TableLayout, plain, write
 
 if TYPE_CHECKING:
@@ -121,11 +121,20 @@ def _line(run: Run, folder: Path) -> dict[str, Any]:
 
 
 def _spent(run: Run) -> float | None:
-    """Return what the replies cost; None where no price is on record."""
+    """Return what the replies cost, shared ones once; None where no price is on record."""
+    from lmmscore.ledger import Ledger
+
     if not (run.path / "sessions.jsonl").is_file():
         return None
-    costs = [record.usage.get("cost_usd") for record in run.records()]
-    known = [cost for cost in costs if cost is not None]
+
+    keys = {exchange.key for record in run.records() for exchange in record.exchanges}
+    try:
+        with Ledger(run.ledger_path, read_only=True) as ledger:
+            replies = ledger.find_all([*keys]).values()
+    except LedgerError:
+        return None
+
+    known = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
     return sum(known) if known else None
 
 

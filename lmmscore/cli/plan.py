@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from lmmscore.cli.command_line import GroupedCommand, json_flag, put_json
 from lmmscore.cli.run import request_of, run_groups, run_options
 from lmmscore.errors import counted
 from lmmscore.judges.config import JudgeOptions
-from lmmscore.judges.judge import kind_of, open_judge
+from lmmscore.judges.judge import kind_of, open_judge, spending_of
 from lmmscore.judges.limits import Prices
 from lmmscore.ledger import Asker, Ledger
 
@@ -47,8 +48,9 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
         asker = _local_identity(judge, request.judge_options)
 
     prepared = prepare(request, asker.judge)
+    ledger_path = prepared.ledger_path(request)
     with contextlib.ExitStack() as stack:
-        record = _record(stack, prepared, request, asker)
+        record = _record(stack, ledger_path, request, asker)
         made = forecast(prepared.plan, model, options, request.recipe, record)
 
     figures = _figures(made, None if local else options.prices)
@@ -65,7 +67,9 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     for label, text in [*lines, *(("new", line) for line in why)]:
         click.echo(f"{label:<14} {text}")
 
-    _warn_of_budget(figures, options.budget_usd)
+    if options.budget_usd is not None:
+        spent_usd = spending_of(prepared.folder, ledger_path).total_usd
+        _warn_of_budget(figures["price_usd_cached"], options.budget_usd, spent_usd)
 
 
 def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
@@ -78,12 +82,11 @@ def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
 
 
 def _record(
-    stack: contextlib.ExitStack, prepared: Prepared, request: Request, asker: Asker
+    stack: contextlib.ExitStack, path: Path, request: Request, asker: Asker
 ) -> Record | None:
     """Return what is on record for this plan, in the folder's ledger or in the one named."""
     from lmmscore.forecast import Record
 
-    path = prepared.ledger_path(request.ledger)
     if not path.is_file():
         return None
 
@@ -208,7 +211,8 @@ def _size(count: int) -> str:
     return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
-def _warn_of_budget(figures: dict[str, Any], budget_usd: float | None) -> None:
-    least = figures["price_usd_cached"]
-    if budget_usd is not None and least is not None and least > budget_usd:
-        click.echo(f"warning: a budget of {budget_usd:.2f} USD is not enough", err=True)
+def _warn_of_budget(least_usd: float | None, budget_usd: float, spent_usd: float) -> None:
+    """Say so where a budget, which covers all parts of a run, does not cover what is left."""
+    if least_usd is not None and spent_usd + least_usd > budget_usd:
+        gone = f", of which {spent_usd:.2f} are spent," if spent_usd else ""
+        click.echo(f"warning: a budget of {budget_usd:.2f} USD{gone} is not enough", err=True)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import shlex
 import signal
 import sys
@@ -153,7 +154,8 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
     with contextlib.ExitStack() as stack:
 
         def begin(runner: Executor, plan: Plan) -> None:
-            for problem in (*plan.benchmark.problems, *names_given_away(plan.benchmark)):
+            told = [name for dialog in plan.protocol.dialogs for name in dialog.columns]
+            for problem in (*plan.benchmark.problems, *names_given_away(plan.benchmark, told)):
                 click.echo(f"warning: {problem}", err=True)
 
             _on_signals(runner, stack.close)
@@ -231,7 +233,10 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     resumes where it stopped: nothing that was answered is asked again. Ctrl-C once stops asking,
     finishes what is in flight and saves; twice stops at once.
     """
-    request = request_from(given)
+    # The command is kept with the run and shown in its report, without passwords in addresses and
+    # without absolute paths, which may hold a user's name.
+    words = ["lmmscore", *(without_folders(mask(word)) for word in sys.argv[1:])]
+    request = request_of(given, shlex.join(words))
     if watch:
         unscored = _run_watched(request, log_level, as_json)
     else:
@@ -312,23 +317,16 @@ def _say_drift(run: Run) -> Drift:
     return found
 
 
-def request_from(given: dict[str, Any]) -> Request:
-    """Return the request that a command's arguments stand for."""
-    # The command is kept with the run and shown in its report, without passwords in addresses and
-    # without absolute paths, which may hold a user's name.
-    words = ["lmmscore", *(without_folders(mask(word)) for word in sys.argv[1:])]
-    request = request_of(given, shlex.join(words))
-    if request.engine == "batch" and request.anchors:
-        raise click.UsageError(
-            "--anchors asks again at each run, which batches cannot do; leave one of them out"
-        )
-    return request
+_BEFORE_PATH = re.compile(r"(?:.*=|-\w|replay:)*")
+"""What may stand before a path in an argument: `--out=`, `-o`, `replay:`."""
 
 
 def without_folders(word: str) -> str:
     """Return an argument without the folders of an absolute path in it."""
-    name, equals, value = word.rpartition("=")
-    return f"{name}{equals}{Path(value).name}" if Path(value).is_absolute() else word
+    found = _BEFORE_PATH.match(word)
+    before = found[0] if found else ""
+    path = Path(word[len(before) :])
+    return f"{before}{path.name}" if path.is_absolute() else word
 
 
 def _print_result(run: Run) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import (
@@ -38,7 +38,7 @@ from lmmscore.execution.executor import (
     engine,
     replay_unit,
 )
-from lmmscore.judges.faults import tolerant_json
+from lmmscore.judges.faults import RETRIED, complaint_of, tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
@@ -65,6 +65,7 @@ TRIES = 3
 EXPIRED = "batch_expired"
 
 
+@runtime_checkable
 class BatchJudge(Protocol):
     """What a judge must offer to have its questions sent as batches."""
 
@@ -137,7 +138,7 @@ class BatchExecutor(Executor):
 
     def __init__(self, job: Job) -> None:
         judge = job.judge.judge
-        if not hasattr(judge, "batch_body"):
+        if not isinstance(judge, BatchJudge):
             raise LmmscoreError(f"{judge.name} takes no batches; run without --batch")
         if job.reader is not None:
             raise LmmscoreError(
@@ -145,7 +146,7 @@ class BatchExecutor(Executor):
             )
 
         super().__init__(job)
-        self._judge: BatchJudge = judge  # type: ignore[assignment]
+        self._judge: BatchJudge = judge
         self._options: BatchOptions = job.engine_options
         self._mailbox = self._open_mailbox()
         self._files = job.folder / "batches"
@@ -305,12 +306,14 @@ class BatchExecutor(Executor):
             return
 
         self._counts["failed"] += 1
-        says = str(answer.error.get("message") or code or f"status {answer.status}")
-        if answer.status == 429 or answer.status >= 500:
-            self._log.write(event="retry", key=answer.key)
-        elif code == "content_filter":
+        # Secrets are out of it already.
+        complaint = complaint_of(answer.error, str)
+        says = complaint.message or str(code or f"status {answer.status}")
+        if complaint.filtered:
             # Recorded as evidence like any other reply, as when asked directly.
             self._record(envelope, Reply("", finish="content_filter", refusal=says))
+        elif answer.status in RETRIED or answer.status >= 500:
+            self._log.write(event="retry", key=answer.key)
         else:
             self._note_end(answer.key, says)
 
@@ -516,7 +519,8 @@ def answer_line(line: str) -> AnswerLine | None:
 
     response = _object(data.get("response"))
     body = _object(response.get("body"))
-    status = str(response.get("status_code"))
+    # Some servers leave out the status of what they answered.
+    status = str(response.get("status_code", 200 if body else 0))
     return AnswerLine(
         key=data["custom_id"],
         status=int(status) if status.isdecimal() else 0,

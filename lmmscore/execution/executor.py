@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
@@ -227,17 +227,8 @@ class Executor:
 
 executors: Registry[type[Executor]] = Registry("engine", "lmmscore.execution")
 
-_Kind = TypeVar("_Kind", bound=type[Executor])
-
-
-def engine(name: str) -> Callable[[_Kind], _Kind]:
-    """Return a decorator that registers an executor under the name that `--engine` takes."""
-
-    def add(kind: _Kind) -> _Kind:
-        executors.register(name)(kind)
-        return kind
-
-    return add
+engine = executors.register
+"""Returns a decorator that registers an executor under the name that `--engine` takes."""
 
 
 class StopRequested(FatalJudgeError):

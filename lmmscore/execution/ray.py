@@ -20,7 +20,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, runtime_checkable
+from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import (
@@ -51,7 +52,7 @@ from lmmscore.judges.judge import (
     open_judge,
     spending_of,
 )
-from lmmscore.judges.limits import Budget, Clock, Pace, Reservation, Spending
+from lmmscore.judges.limits import Budget, Clock, Gate, Pace, Reservation, Spending
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.options import MACHINES, declared, option
 from lmmscore.plan import Protocol, Unit
@@ -341,6 +342,14 @@ class Keeper:
             ledger.close()
 
 
+@runtime_checkable
+class SharingJudge(Interface):
+    """A judge that can keep within limits which several processes keep together."""
+
+    def share(self, budget: Budget, gate: Gate) -> None:
+        """Take money and turns from these."""
+
+
 class SharedBudget(Budget):
     """The keeper's budget, as a player's judge sees it."""
 
@@ -559,7 +568,7 @@ class Player:
     async def _open(self, seat: Seat) -> RemoteRecord:
         """Open a judge on this node, with the budget and the pace shared by all players."""
         judge = open_judge(seat.judge, seat.options).judge
-        if hasattr(judge, "share"):
+        if isinstance(judge, SharingJudge):
             # The pace is the judge's alone; the budget covers the reader too.
             limits = self._limits if seat is self._seats[0] else Limits()
             budget = SharedBudget(self._keeper, self._number, self._limits)

@@ -637,11 +637,9 @@ class FolderMailbox:
         """Read what has come back so far."""
         path = self._folder / f"{batch}.out.jsonl"
         if path.is_file():
-            with path.open(encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    # A line still being written has no end yet.
-                    if line.endswith("\n") and line.strip():
-                        yield line
+            with path.open("rb") as file:
+                for line in filter(_is_written, file):
+                    yield line.decode("utf-8", "replace")
 
     async def cancel(self, batch: str) -> None:
         """Take the file out again."""
@@ -655,7 +653,12 @@ def _lines(path: Path) -> int:
     if not path.is_file():
         return 0
     with path.open("rb") as file:
-        return sum(1 for line in file if line.strip())
+        return sum(map(_is_written, file))
+
+
+def _is_written(line: bytes) -> bool:
+    """Whether a line is there, and whole: one that is still being written has no end yet."""
+    return line.endswith(b"\n") and bool(line.strip())
 
 
 def _file_name(metadata: Metadata) -> str:

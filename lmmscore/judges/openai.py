@@ -233,13 +233,14 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     if not isinstance(message, dict):
         raise Malformed("no message in the first choice")
 
-    text, thinking = _content(message.get("content"))
+    content = message.get("content")
+    text, thinking = _content(content)
     thought = message.get("reasoning_content") or message.get("reasoning")
     also = {
         "tool_calls": message.get("tool_calls"),
         "choices": choices[1:],
         "audio": message.get("audio"),
-        "logprobs": score_logprobs(_logprobs_of(first)),
+        "logprobs": score_logprobs(_logprobs_of(first), len(_joined_text(content)) - len(text)),
     }
     return Reply(
         text=text,
@@ -282,8 +283,10 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     for item in objects(data["output"]):
         output.add(item)
 
-    text, thinking = _content("".join(output.texts))
-    also = {"output": output.rest, "logprobs": score_logprobs(output.tokens)}
+    said = "".join(output.texts)
+    text, thinking = _content(said)
+    tokens = score_logprobs(output.tokens, len(said) - len(text))
+    also = {"output": output.rest, "logprobs": tokens}
     return Reply(
         text=text,
         finish=_responses_finish(data, bool(output.rest) and not output.texts),
@@ -331,25 +334,35 @@ class ResponsesOutput:
         self.texts.append(_text(item.get("content")))
 
 
-def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the probabilities of the tokens that hold a digit, with their places in the text.
+def score_logprobs(tokens: Sequence[Mapping[str, Any]], thought: int = 0) -> list[dict[str, Any]]:
+    """Return the probabilities of the tokens that are numbers, with their places in the text.
 
     Those of a whole reply are hundreds of times as long as the reply, and a score is a number.
+    `thought` characters of thinking stand before the text and are no part of it.
     """
     found = []
-    at = 0
+    at = -thought
     for token in tokens:
         text = _text(token.get("token"))
-        if any(character.isdigit() for character in text):
+        if at >= 0 and text.strip().isdecimal():
             top = [
                 [_text(other.get("token")), other.get("logprob")]
                 for other in objects(token.get("top_logprobs"))
             ]
             found.append({"at": at, "token": text, "logprob": token.get("logprob"), "top": top})
 
-        at += len(text)
+        at += _length(token, text)
 
     return found
+
+
+def _length(token: Mapping[str, Any], text: str) -> int:
+    """Return how many characters a token adds: an emoji may come in several, spelt as escapes."""
+    data = token.get("bytes")
+    if not isinstance(data, list) or not all(isinstance(byte, int) for byte in data):
+        return len(text)
+    # As many as there are bytes with which a character begins.
+    return sum(byte & 0xC0 != 0x80 for byte in data)
 
 
 def _logprobs_of(choice: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -435,7 +435,7 @@ class RunData:
         if damage is not None:
             raise LedgerError(
                 f"{damage}; put back a copy, or move it away: the tables can be shown without it, "
-                "and `lmmscore run` with the same arguments asks again what it held"
+                "and `lmmscore run` then says how to have asked again what it held"
             )
 
     @cached_property

@@ -121,6 +121,8 @@ def test_an_anchor_is_asked_though_it_is_not_selected(
     assert done.exit_code == 0, done.output
     assert "3/3 sessions" in done.stderr
     assert len(server.served) == 9 + 2 + 2 * 7
+    finished = lmmscore.open_run(tmp_path / "r").manifest
+    assert (finished.judged, finished.planned) == (1, 1), "anchors are no part of what is judged"
     assert {row["item"] for row in rows(tmp_path / "r" / "anchors.csv")} == {"i1", "i2"}
     assert {row["item"] for row in rows(tmp_path / "r" / "scores.csv")} == {"i0"}
     assert "round 1 is recorded" in done.stderr

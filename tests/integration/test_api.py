@@ -59,7 +59,7 @@ def test_an_unrelated_option_asks_nothing_new(tmp_path: Path, make_benchmark: Ma
 
 
 @pytest.mark.parametrize(
-    "change", [{"max_side_px": 8}, {"repeats": 2}, {"seed": 5}, {"order": "given"}]
+    "change", [{"max_side_px": 16}, {"repeats": 2}, {"seed": 5}, {"order": "given"}]
 )
 def test_a_changed_question_is_asked(
     tmp_path: Path, make_benchmark: Maker, change: dict[str, object]
@@ -301,6 +301,10 @@ def test_an_unknown_word_is_refused_with_those_there_are(make_benchmark: Maker) 
         lmmscore.run(bench, judge=judge(), order="balance")  # type: ignore[arg-type]
     with pytest.raises(LmmscoreError, match=r"image_format='gif'.*known: png"):
         lmmscore.run(bench, judge=judge(), image_format="gif")  # type: ignore[arg-type]
+    with pytest.raises(LmmscoreError, match="from 1 to 3; there is no 5"):
+        lmmscore.run(bench, judge=judge(), shard=(5, 3))
+    with pytest.raises(LmmscoreError, match="--anchors asks again at each run, which batches"):
+        lmmscore.run(bench, judge=judge(), engine="batch", anchors="i0")
 
 
 def test_an_empty_path_is_refused(make_benchmark: Maker) -> None:

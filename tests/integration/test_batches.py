@@ -134,10 +134,17 @@ def test_unknown_doubled_and_broken_lines_do_no_harm(
     assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
 
 
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        ({"message": "too many images", "code": "invalid"}, "failed"),
+        ({"message": "too many images", "code": "content_policy_violation"}, "filtered"),
+    ],
+)
 def test_a_request_that_is_refused_ends_its_session_with_the_reason(
-    tmp_path: Path, server: BatchServer, make_benchmark: Maker
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker, error: dict[str, str], outcome: str
 ) -> None:
-    """Never a number, and never asked again and again."""
+    """Never a number, and never asked again and again; the filter is told as when asked directly."""
     bench = make_benchmark(items=2)
     refused: list[str] = []
 
@@ -145,15 +152,15 @@ def test_a_request_that_is_refused_ends_its_session_with_the_reason(
         if len(server.asked) > 3 and not refused:
             refused.append(key)
         if key in refused:
-            error = {"error": {"message": "too many images", "code": "invalid"}}
-            return {**line, "response": {"status_code": 400, "body": error}}
+            return {**line, "response": {"status_code": 400, "body": {"error": error}}}
         return line
 
     server.spoil = spoil
     until_finished(server, bench, tmp_path / "r")
     scores = open_run(tmp_path / "r").scores()
-    failed = scores[scores["outcome"] == "failed"]
-    assert set(failed["reason"].str.contains("too many images")) == {True}
+    failed = scores[scores["outcome"] == outcome]
+    said = "content filter" if outcome == "filtered" else "too many images"
+    assert set(failed["reason"].str.contains(said)) == {True}
     assert server.asked.count(refused[0]) == 1
 
 
@@ -263,6 +270,21 @@ def test_a_folder_is_cancelled_with_what_is_answered_kept(
     log = executor.BatchLog(out / "batches.jsonl")
     assert log.totals()["cancelled"] == 2 and not log.open()
     assert [batch.answered for batch in log.batches()] == [1, 1, 1]
+
+
+def test_a_file_of_answers_that_is_still_written_is_not_complete(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Half a line is no answer: its question is waited for, not asked again."""
+    bench, out, box = make_benchmark(items=3), tmp_path / "r", tmp_path / "box"
+    _play_three_waves(bench, out, box)
+    (answers,) = box.glob("wave-3-*.out.jsonl")
+    whole = answers.read_text()
+    answers.write_text(whole[:-20])
+    assert "2 of 3 answered" in folder_run(bench, out, box).stderr
+    answers.write_text(whole)
+    folder_run(bench, out, box)
+    assert executor.BatchLog(out / "batches.jsonl").totals()["answered"] == 5
 
 
 def test_another_folder_is_not_taken_for_the_one_that_was_sent_to(
@@ -442,6 +464,19 @@ def test_a_line_ends_where_json_lines_end(
     server.reply = lambda messages: "First.\u2028Then.\x85Last.\x0b\n" + playing(messages)
     until_finished(server, bench, tmp_path / "r")
     assert len(server.asked) == len(set(server.asked))
+
+
+def test_an_answer_without_its_status_is_an_answer(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer
+) -> None:
+    """It is there and paid for, whatever the server leaves out around it."""
+
+    def spoil(_: str, answer: dict[str, Any]) -> dict[str, Any]:
+        return {**answer, "response": {"body": answer["response"]["body"]}}
+
+    server.spoil = spoil
+    until_finished(server, make_benchmark(items=1), tmp_path / "r")
+    assert open_run(tmp_path / "r").manifest.unscored == 0
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.api import Request, prepare
+from lmmscore.cli import lmmscore as command
 from lmmscore.forecast import Forecast, forecast
 from lmmscore.images import Recipe
 from lmmscore.judges.config import JudgeOptions
@@ -101,3 +103,14 @@ def test_examples_and_fresh_conversations_are_planned_as_they_are_sent(
     assert made.pictures_sent == sum(len(message.images) for message in sent)
     words = sum(len(message.text) for message in sent if message.role == "user")
     assert made.bytes_chat > words
+
+
+def test_a_budget_covers_what_was_spent_before(tmp_path: Path, make_benchmark: Maker) -> None:
+    """What is left of it is compared with what is left to ask, as `run` will do."""
+    out = tmp_path / "r"
+    out.mkdir()
+    words = ["plan", str(make_benchmark(items=1)), "-j", "gpt-4o", "-o", str(out), "--budget", "9"]
+    assert "not enough" not in CliRunner().invoke(command, words).stderr
+    (out / "spending.csv").write_text("usd,what\n8.999,counted")
+    said = CliRunner().invoke(command, words).stderr
+    assert "a budget of 9.00 USD, of which 9.00 are spent, is not enough" in said

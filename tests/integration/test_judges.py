@@ -32,7 +32,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "v0.1.0"
 MEDIA = Path(__file__).parents[2] / "media" / "demo"
 
 PLUGIN = '''
-from lmmscore.judges import JudgeBase
+from lmmscore.judges import JudgeBase, register
 from lmmscore.judges.judge import JudgeKind
 from lmmscore.records import Reply
 
@@ -60,6 +60,11 @@ def open_constant(spec, options):
 
 
 KIND = JudgeKind("constant/WORDS", open_constant)
+
+
+@register("registered", form="registered/WORDS")
+def open_registered(spec, options):
+    return Constant(spec, options.get("temperature"))
 '''
 
 
@@ -77,6 +82,7 @@ def installed(tmp_path: Path) -> Path:
     )
     (about / "entry_points.txt").write_text(
         "[lmmscore.judges]\nconstant = constant_judge:KIND\nbroken = no_such_module:KIND\n"
+        "registered = constant_judge:open_registered\n"
     )
     (folder / "constant_judge.py").write_text(PLUGIN)
     return folder
@@ -122,11 +128,11 @@ def test_another_package_brings_a_judge_by_an_entry_point(
 
 
 def test_a_judge_of_another_package_is_planned_for(installed: Path, make_benchmark: Maker) -> None:
-    """Its calls are counted; its price is unknown, not nothing."""
+    """Its calls are counted; its price is unknown, not nothing. It may register itself, too."""
     done = started("plan", make_benchmark(items=1), "-j", "constant/x", PYTHONPATH=str(installed))
     assert done.returncode == 0, done.stderr
     assert "unknown" in done.stdout and "nothing: this judge runs here" not in done.stdout
-    checked = started("judge", "check", "constant/x", PYTHONPATH=str(installed))
+    checked = started("judge", "check", "registered/x", PYTHONPATH=str(installed))
     assert checked.returncode == 1 and "OpenAI-compatible" in checked.stderr
 
 

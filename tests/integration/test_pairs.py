@@ -231,11 +231,15 @@ def test_one_order_is_enough_where_the_dialog_says_so(
 ) -> None:
     """`orders: one`: each pair once, neither place always first."""
     judge = better(*METHODS)
-    path = written(tmp_path, orders="one")
-    run = lmmscore.run(make_benchmark(items=8), path, judge, out=tmp_path / "r", order="balanced")
+    path, bench = written(tmp_path, orders="one"), make_benchmark(items=8)
+    run = lmmscore.run(bench, path, judge, out=tmp_path / "r", order="balanced")
     orders = Counter(row["order"] for row in rows(run))
     assert sum(orders.values()) == 24
     assert set(orders) == {"ab", "ba"}
+
+    # A second repeat keeps the first as it was shown: no pair is met three times in two.
+    again = lmmscore.run(bench, path, judge, out=tmp_path / "r", order="balanced", repeats=2)
+    assert len(rows(again)) == 48
 
 
 def comparisons(results: list[tuple[str, str, str]], item: int = 0) -> list[Comparison]:

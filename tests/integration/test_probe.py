@@ -13,7 +13,7 @@ from PIL import Image
 from scipy import stats
 
 from lmmscore.api import AGAIN, probe
-from lmmscore.benchmark import has_border
+from lmmscore.benchmark import has_border, load_benchmark
 from lmmscore.cli import lmmscore as main
 from lmmscore.judges.trials import ALTERATIONS
 from tests.loopback import Server, playing, serving
@@ -88,7 +88,20 @@ def overall_of(folder: Path) -> dict[tuple[str, str], float]:
 
 def picture(folder: Path, edit: tuple[str, str]) -> bytes:
     item, method = edit
-    return (folder / "edit" / method / f"{item}.png").read_bytes()
+    items = {each.id: each for each in load_benchmark(folder).items}
+    return items[item].edits[method].read_bytes()
+
+
+def test_the_names_of_a_benchmark_lead_nowhere(tmp_path: Path) -> None:
+    """An item may be called anything: its pictures are copied into the folder of the probe."""
+    bench = benchmark(tmp_path / "bench", items=1)
+    item = {"id": "../../../i0", "instruction": "Make it blue", "source": "source/i0.png"}
+    item |= {"edits": {"../A": "edit/A/i0.png"}, "task": "colour"}
+    bench.write_text(json.dumps({"name": "probe", "items": [item]}))
+    found = probe("pixels", bench, items=1, out=tmp_path / "out" / "deep")
+    assert found[0].items == 1 and found[0].change == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"bench", "out"}
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["deep"]
 
 
 @pytest.mark.parametrize("name", list(ALTERATIONS))

@@ -239,7 +239,8 @@ def test_the_command_writes_and_checks(run: Path, tmp_path: Path) -> None:
     assert checked.exit_code == 0
     assert "as published" in checked.output
     broken = CliRunner().invoke(command, ["publish", "--verify", str(run / "scores.csv")])
-    assert broken.exit_code != 0
+    assert broken.exit_code == 1
+    assert "name one that `lmmscore publish` wrote" in str(broken.exception)
 
 
 @pytest.mark.parametrize("name", ["run.yaml", "SHA256SUMS", "ledger-rows.sha256", "ledger.sqlite"])

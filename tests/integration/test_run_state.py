@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import re
 import shlex
 import shutil
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.api import Hooks, Request, play_request, prepare
 from lmmscore.cli import lmmscore as command
+from lmmscore.cli.run import without_folders
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.executor import Executor, Listeners, StopRequested
@@ -497,6 +499,24 @@ def test_a_run_folder_holds_no_absolute_path(
         assert b"alice" not in file.read_bytes(), file.name
 
 
+@pytest.mark.parametrize("before", ["", "-o", "--out=", "replay:", "--judge=replay:", "-jreplay:"])
+def test_the_command_on_record_names_no_folder(before: str) -> None:
+    """However a path is written, its folders may hold a user's name; addresses stay."""
+    assert without_folders(f"{before}/home/alice/run") == f"{before}run"
+    assert without_folders(f"{before}results/run") == f"{before}results/run"
+    assert without_folders("openai/m@http://host/v1") == "openai/m@http://host/v1"
+
+
+def test_what_sessions_share_is_listed_as_paid_for_once(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """All sessions open with the same words, which are asked and paid for once."""
+    judge = ScriptedJudge(lambda asked: Reply(fair_answer(asked), cost_usd=1.0))
+    lmmscore.run(make_benchmark(items=3), judge=judge, out=tmp_path / "runs" / "r")
+    listed = CliRunner().invoke(command, ["list", str(tmp_path / "runs"), "--json"])
+    assert json.loads(listed.stdout)["runs"][0]["cost_usd"] == len(judge.asked)
+
+
 def test_a_run_and_its_benchmark_can_be_moved(tmp_path: Path, make_benchmark: Maker) -> None:
     """Moved together, or the benchmark put beside the run, the pictures are found."""
     bench = make_benchmark()
@@ -549,6 +569,25 @@ def test_a_run_is_resumed_with_the_ledger_it_has(tmp_path: Path, make_benchmark:
         lmmscore.run(bench, judge=judge, out=out)
     lmmscore.run(bench, judge=judge, out=out, ledger=tmp_path / "moved.sqlite")
     assert not judge.asked
+
+
+def test_a_run_whose_ledger_is_gone_is_not_paid_for_again_unasked(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """It says how to go on, and does so once the ledger is named; at no cost it just goes on."""
+    bench, out, judge = make_benchmark(), tmp_path / "run", ScriptedJudge(fair_answer)
+    lmmscore.run(bench, judge=judge, out=out)
+    (out / "ledger.sqlite").unlink()
+    judge.asked.clear()
+    with pytest.raises(LmmscoreError, match=f"put it back, or .* again with --ledger {out}"):
+        lmmscore.run(bench, judge=judge, out=out)
+    assert not judge.asked and not (out / "ledger.sqlite").exists()
+    lmmscore.run(bench, judge=judge, out=out, ledger=out / "ledger.sqlite")
+    assert judge.asked and open_run(out).manifest.ledger is None
+
+    lmmscore.run(bench, judge="pixels", out=tmp_path / "free")
+    (tmp_path / "free" / "ledger.sqlite").unlink()
+    lmmscore.run(bench, judge="pixels", out=tmp_path / "free")
 
 
 def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(

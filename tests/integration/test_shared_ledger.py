@@ -141,6 +141,13 @@ def test_the_last_one_out_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_damaged_file_of_claims_is_not_blamed_on_the_ledger(tmp_path: Path) -> None:
+    """A machine that fails may leave one behind; moving the ledger away would cost every answer."""
+    (tmp_path / "l.sqlite-claims").write_bytes(b"not a database" * 400)
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        assert ledger.claim("k") == {"k"}
+
+
 def test_questions_are_claimed_together_but_for_those_of_others(tmp_path: Path) -> None:
     """Sessions that come up with their questions at the same time claim them in one go."""
     one, two = Claims(tmp_path / "l.sqlite"), Claims(tmp_path / "l.sqlite")

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmmscore.benchmark import BenchmarkProblem, check_benchmark, read_benchmark
+from lmmscore.benchmark import (
+    BenchmarkProblem,
+    check_benchmark,
+    names_given_away,
+    read_benchmark,
+)
 from tests.conftest import picture
 
 
@@ -114,3 +119,8 @@ def test_an_instruction_that_names_a_method_is_reported(tmp_path: Path) -> None:
     item["edits"] = {"null-text": "e.png"}
     (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
     assert "names-a-method" in [p.kind for p in check_benchmark(read_benchmark(tmp_path))]
+
+    item |= {"instruction": "Do it", "fields": {"caption": "by null-text", "note": "null-text"}}
+    (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
+    (told,) = names_given_away(read_benchmark(tmp_path), ["caption"])
+    assert "the column caption contains the method name 'null-text'" in str(told)

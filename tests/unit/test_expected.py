@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lmmscore.judges.openai import chat_reply
 from lmmscore.parsing import read_reply
 from lmmscore.parsing.read import expected_scores
 from lmmscore.records import Reply
@@ -46,6 +47,18 @@ def test_a_token_with_its_blank_is_the_same_number() -> None:
     """Tokenizers put the space before the number into its token."""
     answer = reply(token("look:"), token(" 4", **{" 4": 0.5, "_3": 0.5}))
     assert float(expected(answer) or 0) == pytest.approx(3.5)
+
+
+def test_thinking_and_emoji_do_not_move_the_numbers() -> None:
+    """What a judge thinks aloud is no part of its reply, and an emoji may come in two tokens."""
+    halves = [
+        {"token": r"\xf0\x9f", "bytes": [0xF0, 0x9F]},
+        {"token": r"\x98\x80", "bytes": [0x98, 0x80]},
+    ]
+    tokens = [token("<think>5?</think>"), *halves, token(" look: "), token("4", _4=0.5, _3=0.5)]
+    message = {"content": "<think>5?</think>😀 look: 4"}
+    answer = chat_reply({"choices": [{"message": message, "logprobs": {"content": tokens}}]}, {})
+    assert (answer.text, expected(answer)) == ("😀 look: 4", Fraction(7, 2))
 
 
 @pytest.mark.parametrize(

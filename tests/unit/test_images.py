@@ -65,15 +65,29 @@ def test_transparency_is_laid_on_white(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I", "F", "YCbCr", "LAB", "HSV", "I;16"]
+    "mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "I;16"]
 )
 def test_every_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
-    """CMYK, palettes, greys, floats: all are shown as RGB."""
+    """CMYK, palettes, greys: all are shown as RGB."""
     suffix = "jpg" if mode in {"CMYK", "YCbCr"} else "tif"
-    if mode == "HSV":
-        pytest.skip("no file format stores HSV")
     Image.new(mode, (6, 4)).save(tmp_path / f"m.{suffix}")
     assert load_rgb(tmp_path / f"m.{suffix}").mode == "RGB"
+
+
+@pytest.mark.parametrize("mode", ["I", "F"])
+def test_values_without_a_known_white_are_refused(tmp_path: Path, mode: str) -> None:
+    """Floats from 0 to 1 would be shown, and judged, as black."""
+    Image.new(mode, (6, 4), 1).save(tmp_path / "m.tif")
+    with pytest.raises(ImageProblem, match="export it with 8 or 16 bits"):
+        load_rgb(tmp_path / "m.tif")
+
+
+def test_a_picture_that_changes_under_way_is_not_sent(tmp_path: Path) -> None:
+    """The answer would be on record as one about the picture that was there before."""
+    known = Pictures(Recipe()).get(picture(tmp_path / "p.png", (1, 2, 3)))
+    picture(tmp_path / "p.png", (3, 2, 1))
+    with pytest.raises(ImageProblem, match="was changed while the run was under way"):
+        known.data()
 
 
 def test_identity_follows_the_file_and_the_recipe(tmp_path: Path) -> None:

@@ -59,6 +59,24 @@ def test_an_unknown_option_is_named() -> None:
         Request.of("pictures", out="")
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"limit": -1}, "limit=-1: must be at least 1"),
+        ({"repeats": 0}, "repeats=0: must be at least 1"),
+        ({"max_side_px": 4}, "max_side_px=4: must be at least 16"),
+        ({"seed": "one"}, "seed='one': must be a whole number"),
+        ({"order": "mixed"}, "order='mixed'; known: given"),
+    ],
+)
+def test_python_is_held_to_the_bounds_of_the_command_line(
+    given: dict[str, object], says: str
+) -> None:
+    """A limit of -1 would judge all items but one, and call the run finished."""
+    with pytest.raises(LmmscoreError, match=says):
+        Request.of("pictures", **given)
+
+
 def test_an_option_of_another_engine_is_refused() -> None:
     """`--wait` means nothing where nothing is sent by batch."""
     done = CliRunner().invoke(command, ["run", "pictures", "--wait"])
