@@ -28,7 +28,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Orders, Place, Plan, Protocol, Unit, with_numbers
-from lmmscore.records import OVERALL, Outcome, Score
+from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import (
@@ -419,6 +419,7 @@ class SessionRecord(_Record):
     slips: list[tuple[int, str, str]] = []
     """Position, exact overall and stated overall of every arithmetic error."""
     images: dict[str, FileName] = {}
+    usage: dict[str, float | None] = {}
 
     @property
     def place(self) -> Place:
@@ -455,6 +456,7 @@ class SessionRecord(_Record):
             stated={str(position): show(stated) for position, stated in done.stated.items()},
             slips=errors,
             images={kind: _relative(path, root) for kind, path in session.item.images.items()},
+            usage=_usage([exchange.reply for exchange in played.exchanges]),
         )
 
 
@@ -477,6 +479,27 @@ def shown_digests(records: Iterable[SessionRecord], ledger: Ledger) -> dict[str,
             found.setdefault(name, set()).add(digest)
 
     return found
+
+
+def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
+    """Return tokens and price, recalled answers included; None where they were not counted."""
+    totals: dict[str, float | None] = dict.fromkeys(
+        ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "cost_usd")
+    )
+    for reply in replies:
+        usage = reply.usage
+        counted = (
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            reply.cost_usd,
+        )
+        for name, number in zip(totals, counted, strict=True):
+            if number is not None:
+                totals[name] = (totals[name] or 0) + number
+
+    return totals
 
 
 def _relative(path: Path, root: Path) -> str:
