@@ -336,13 +336,15 @@ _CUE = re.compile(
       |updat(?:e|ed|ing)|bump(?:ed|ing)?|instead|withdraw|deserves?|merits?|ought|actually|rather
       |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|errat\w+|typo|meant|mean
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
-      |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
+      |downgrad\w+|upgrad\w+|drop(?:ped)?|now|call|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
       |Korrektur
       |should[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# "S_acc falls to 3", "ends up at a 3": whatever the verb is.
+_MOVED = re.compile(r"[a-z][ ](?:to|at|as|with)[ ](?:an?[ ]|only[ ]|just[ ])?[0-9]", re.IGNORECASE)
 _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
@@ -375,6 +377,10 @@ _PLAIN_END = re.compile(
     r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )
+
+
+# "S_acc runs from 4 to 8", "leads with 9 to 7", "best at 5 and worst at 3": what has been given.
+_GIVEN_AGAIN = re.compile(r"[0-9][^.!?]*?[0-9]")
 
 
 def with_corrections(reading: Reading, page: Page) -> Reading:
@@ -433,7 +439,7 @@ def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
 
 def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     """Tell whether a sentence may change a score: by its words, or as it gives a factor one."""
-    if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
+    if any(cue.search(page.text, start, end) for cue in (_CUE, _CHANGED, _MOVED)):
         return True
 
     image = next(page.names.images_in(page.text, start, end), None)
@@ -467,6 +473,11 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
         return list(meant)
 
     numbers = _numbers_of(page, start, end, taken)
+    if not _CUE.search(sentence) and _GIVEN_AGAIN.search(sentence):
+        known = _scores_of(reading, set(), {factor.key for factor in factors})
+        if numbers <= set(known.values()) and (not images or numbers >= set(meant.values())):
+            return []
+
     changed = []
     for cell, score in meant.items():
         scale = page.names.factor(cell[1]).scale

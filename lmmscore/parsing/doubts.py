@@ -28,6 +28,7 @@ from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import (
     announces,
     asks,
+    asks_for_pictures,
     commands,
     describes,
     doubts_one,
@@ -236,6 +237,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
 
     if sees_nothing(text):
         return _of_one(page, sentence) or _EVERY
+
+    if asks_for_pictures(text):
+        return _EVERY
 
     if _orders_a_table(page, line, text):
         return set()

@@ -81,7 +81,11 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
             |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
-      | \b(?:will|shall|would|should|must|please)\b.*\b(?:format|structure|schema|template)$
+      | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema|template
+          |form|layout|pattern|shape|style)$
+      | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
+          |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
+      | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
@@ -324,6 +328,32 @@ def _is_unseen(sentence: str) -> bool:
     # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
     told = all(held.intersection(row) for held in (_PICTURES, _SEEING, _NEGATION))
     return told and is_foreign(sentence)
+
+
+def asks_for_pictures(sentence: str) -> bool:
+    """Tell whether a sentence asks for the pictures to be judged, which have not come, then."""
+    asked = _ASKED_FOR.search(sentence)
+    return asked is not None and not _FURTHER.search(sentence)
+
+
+_ASKED_FOR = re.compile(
+    r"""
+    (?:^\W*(?:(?:now|so|then|first)[ ,]+)?
+      |\b(?:please|kindly|(?:could|can|would|will)[ ]you|go[ ]ahead[ ]and|feel[ ]free[ ]to|just
+        |(?:once|when|after|until|as[ ]soon[ ]as)[ ]you(?:[ ]have|['’]ve)?)[ ]
+        (?:(?:please|now|first|kindly)[ ])?)
+    (?:(?:send|sent|share|provide|show|give|supply|submit|post|paste)[de]?|(?:re-?)?upload(?:ed)?
+      |attach(?:ed)?)[ ](?:me[ ])?(?:(?:the|your|all|both|any|of|two|three|four|first|edited|source
+      |original|actual|generated|result(?:ing)?|input)[ ]){0,4}(?:images?|pictures?|photos?|edits?
+      |files?|attachments?)\b
+    | \b(?:(?:waiting|ready)[ ](?:for|to[ ](?:see|receive|get))|await\w*)[ ](?:(?:the|your|first|edited)[ ]){0,3}
+      (?:images?|pictures?|photos?|edits?)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FURTHER = re.compile(
+    r"\b(?:next|more|another|others?|further|additional|new|remaining|rest)\b", re.IGNORECASE
+)
 
 
 def sees_part(sentence: str) -> bool:
