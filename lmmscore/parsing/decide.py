@@ -336,7 +336,7 @@ _CUE = re.compile(
       |updat(?:e|ed|ing)|bump(?:ed|ing)?|instead|withdraw|deserves?|merits?|ought|actually|rather
       |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|errat\w+|typo|meant|mean
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
-      |downgrad\w+|upgrad\w+|drop(?:ped)?|now|call|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
+      |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
       |Korrektur
       |should[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
@@ -344,7 +344,10 @@ _CUE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # "S_acc falls to 3", "ends up at a 3": whatever the verb is.
-_MOVED = re.compile(r"[a-z][ ](?:to|at|as|with)[ ](?:an?[ ]|only[ ]|just[ ])?[0-9]", re.IGNORECASE)
+_MOVED = re.compile(
+    r"(?:[a-z][ ](?:to|at|as|with)|\bnow|\bcall\b[^.!?0-9]{0,40})[ ](?:an?[ ]|only[ ]|just[ ])?[0-9]",
+    re.IGNORECASE,
+)
 _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
@@ -439,14 +442,15 @@ def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
 
 def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     """Tell whether a sentence may change a score: by its words, or as it gives a factor one."""
-    if any(cue.search(page.text, start, end) for cue in (_CUE, _CHANGED, _MOVED)):
+    if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
         return True
 
-    image = next(page.names.images_in(page.text, start, end), None)
-    if image is None:
-        return False
-
     named = page.names.factors_in(page.text, start, end)
+    if named and _MOVED.search(page.text, start, end):
+        return True
+
+    if next(page.names.images_in(page.text, start, end), None) is None:
+        return False
     return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 
 

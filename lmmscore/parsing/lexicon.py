@@ -203,6 +203,9 @@ WORDS = {
         unverified unconfirmed pending scratch vorläufig* provisoire* provisori* 草稿 初步
         暂定 暫定 so_far stab refine*""",
     "WITHDRAW": """
+        no_longer_holds no_longer_hold no_longer_stands no_longer_valid no_longer_counts
+        no_longer_applies does_not_count doesn't_count do_not_count don't_count does_not_hold
+        does_not_stand no_longer_happy not_happy
         ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew
         revoke* cancel* void voided invalid* null moot delete deleted scrap strike redo redone
         restart start_over start_again take_back take_it_back take_that_back take_this_back

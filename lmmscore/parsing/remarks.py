@@ -404,7 +404,7 @@ def _is_made_up(sentence: str) -> bool:
 
 _UNDONE = rule(
     # "ignore the above", "the scores are void", "I take that back"
-    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|THE$)",
+    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|FACTOR|THE$)",
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
@@ -428,6 +428,32 @@ _UNDONE = rule(
 def takes_back(text: str) -> bool:
     """Tell whether a text withdraws what was said before it, or gives it to other images."""
     return any(_says(_UNDONE, sentence) for sentence in _sentences(text))
+
+
+def recants(sentence: str) -> bool:
+    """Tell whether a sentence takes something back before it says why, whatever the reason speaks
+    of: "I take back S_pre: the background is another one"."""
+    told = _REASON.split(sentence, maxsplit=1)[0]
+    own = _OWN.intersection(row_of(told))
+    return bool(own) and takes_back(told) and not is_courteous(told)
+
+
+_REASON = re.compile(
+    r"[:;]\s|\s[–—-]\s|,?\s(?:because|since|as|for(?=[ ](?:the|it|there)\b)|given|so)\s"
+    r"|,\s(?=(?:the|its?|there|their)\s)",
+    re.IGNORECASE,
+)
+_OWN = any_of("SELF", "SCORE", "FACTOR")
+
+
+def is_unsettling_note(note: str) -> bool:
+    """Tell whether a footnote makes of the scores that it is of no verdict."""
+    if any(map(unsettles, _CLAUSE.split(note))):
+        return True
+    return is_doubtful(note) and not is_harmless(note)
+
+
+_CLAUSE = re.compile(r"[:;,.]\s")
 
 
 def _says(form: re.Pattern[str], sentence: str) -> bool:
