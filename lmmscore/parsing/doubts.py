@@ -395,7 +395,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if _swaps(sentence) or commands(text):
         return _EVERY
 
-    if recants(_without_names(page, sentence)):
+    if _recants(page, sentence):
         return _named_alone(page, sentence) or _EVERY
 
     if is_harmless(text):
@@ -564,9 +564,14 @@ def _taken_back_alone(page: Page, sentence: _Sentence) -> frozenset[Cell]:
     if sees_nothing(text) or _swaps(sentence) or _ALL_OF_IT.search(text):
         return frozenset()
 
-    if not recants(_without_names(page, sentence)):
+    if not _recants(page, sentence):
         return frozenset()
     return frozenset((at, key) for at in positions for key in sentence.factors)
+
+
+def _recants(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence takes scores back and gives no others, which would be a correction."""
+    return not _CORRECTED.search(sentence.text) and recants(_without_names(page, sentence))
 
 
 def _without_names(page: Page, sentence: _Sentence) -> str:
