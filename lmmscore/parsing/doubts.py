@@ -63,7 +63,7 @@ from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import Cell, Kind, Said
 
 _SENTENCE_END = re.compile(
-    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
+    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\bp\.s\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
     r"(?=\s|$|[\"'”’)]|[\u3040-\u9fff\uac00-\ud7af])\s*",
     re.IGNORECASE,
 )
@@ -464,13 +464,21 @@ def _is_harmless_so_far(page: Page, sentence: _Sentence) -> bool:
 def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
     """Return the one image that a sentence behind all scores speaks of, if it changes no order."""
     named = sentence.positions
-    if page.n < 2 or UNKNOWN in named or reorders(sentence.text):
+    if page.n < 2 or UNKNOWN in named or reorders(_LOOKING_BACK.sub("", sentence.text)):
         return set()
 
     if not sentence.line.gap:
         named |= set(sentence.line.positions or ())
 
     return named
+
+
+# "Having written this down, I cannot stand behind …"
+_LOOKING_BACK = re.compile(
+    r"^\W*(?:having|after|on|upon)[ ](?:(?:all|now|just)[ ])?"
+    r"(?:written|seen|read|reading|writing|finished|reviewing|reviewed)\b[^,]{0,40},",
+    re.IGNORECASE,
+)
 
 
 def _of_one(page: Page, sentence: _Sentence) -> set[int]:
@@ -785,9 +793,15 @@ def _changes_what_scores_mean(sentence: _Sentence, asked: Set[Fraction], *, by_o
 _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 
+# "A difference of 1 point" is on any scale.
+_GAP = re.compile(
+    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b", re.IGNORECASE
+)
+
+
 def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
-    line, text = sentence.line, sentence.text
+    line, text = sentence.line, _GAP.sub("", sentence.text)
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(text) > 300 or is_total(text):
         return False
 
@@ -924,11 +938,18 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
     if line.factors or page.in_table(line) or _heads_an_image(page, line):
         return False
 
+    if _OTHER_ENTRY.fullmatch(words) and not is_doubtful(words):
+        # "Instruction Adherence: 1" is an entry of its own.
+        return False
+
     if not _may_head(line, words):
         return False
 
     # What a caption says its numbers are (ranks, weights) has been heeded already.
     return kind_of(words) in {None, Kind.VERDICT}
+
+
+_OTHER_ENTRY = re.compile(r"[A-Z][A-Za-z]+(?:[ ][A-Za-z]+){1,3}:[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*")
 
 
 def _orders_a_table(page: Page, line: Line, words: str) -> bool:
