@@ -345,7 +345,8 @@ _CUE = re.compile(
 )
 # "S_acc falls to 3", "ends up at a 3": whatever the verb is.
 _MOVED = re.compile(
-    r"(?:[a-z][ ](?:to|at|as|with)|\bnow|\bcall\b[^.!?0-9]{0,40})[ ](?:an?[ ]|only[ ]|just[ ])?[0-9]",
+    r"(?:[a-z][ ](?:to|at|as|with)|\bnow|\bcall\b[^.!?0-9]{0,40})[ ](?:an?[ ]|only[ ]"
+    r"|just[ ])?[0-9]",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(

@@ -173,7 +173,8 @@ def _by_sentences(
         noted = _noted(page, sentence, said)
         alone = _taken_back_alone(page, sentence)
         if noted or alone:
-            yield Voids(cells=alone or (noted if is_unsettling_note(sentence.text) else frozenset()))
+            unsettled = alone or is_unsettling_note(sentence.text)
+            yield Voids(cells=(alone or noted) if unsettled else frozenset())
             continue
 
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
@@ -578,14 +579,15 @@ def _taken_back_alone(page: Page, sentence: _Sentence) -> frozenset[Cell]:
 
 
 def _recants(page: Page, sentence: _Sentence) -> bool:
-    """Tell whether a sentence takes scores back and gives no others, which would be a correction."""
+    """Tell whether a sentence takes scores back and gives no others: that is a correction."""
     return not _CORRECTED.search(sentence.text) and recants(_without_names(page, sentence))
 
 
 def _without_names(page: Page, sentence: _Sentence) -> str:
     """Return a sentence with "score" in place of factors, and without images."""
     span = (sentence.start, sentence.start + len(sentence.text))
-    names = [(factor.start, factor.end, "score") for factor in page.names.factors_in(page.text, *span)]
+    factors = page.names.factors_in(page.text, *span)
+    names = [(factor.start, factor.end, "score") for factor in factors]
     names += [(image.start, image.end, "") for image in page.names.images_in(page.text, *span)]
     text = sentence.text
     for start, end, word in sorted(names, reverse=True):
@@ -595,7 +597,8 @@ def _without_names(page: Page, sentence: _Sentence) -> str:
 
 
 _ALL_OF_IT = re.compile(
-    r"\b(?:all|every\w*|both|rest|others?|these|those|any|scores|ratings|numbers|too|also|as[ ]well)\b",
+    r"\b(?:all|every\w*|both|rest|others?|these|those|any|scores|ratings|numbers|too|also"
+    r"|as[ ]well)\b",
     re.IGNORECASE,
 )
 
@@ -894,7 +897,9 @@ _A_SIGN = (
 )
 _SIGN = re.compile(_A_SIGN)
 # "third, first and second": signs with nothing but commas between them.
-_SIGNS_IN_A_ROW = re.compile(rf"{_A_SIGN}(?:(?:[ ]*[,;/>]|[ ](?:and|then))+[ ](?:the[ ])?{_A_SIGN})+")
+_SIGNS_IN_A_ROW = re.compile(
+    rf"{_A_SIGN}(?:(?:[ ]*[,;/>]|[ ](?:and|then))+[ ](?:the[ ])?{_A_SIGN})+"
+)
 _ORDER = re.compile(
     r"\b(?:order|sequence|reihenfolge|orden|ordre|ordine)\b|顺序|順序|順番|순서", re.IGNORECASE
 )

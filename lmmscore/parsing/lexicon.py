@@ -79,12 +79,14 @@ WORDS = {
         pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking""",
     "FILE": """
-        archivo archivos ficheros nombres file files filename filenames attachment attachments attached_files upload uploads
+        archivo archivos ficheros nombres file files filename filenames attachment attachments
+        attached_files upload uploads
         uploaded re_upload reupload link links url urls thumbnail thumbnails caption captions
         metadata message messages chat prompt prompts title titles tags tag input vision
         module context_window connection download* payload base64 exif preview previews names""",
     "SEE": """
-        he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at see saw seen seeing view viewed viewing look looked
+        he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at
+        see saw seen seeing view viewed viewing look looked
         looking looks_at inspect inspected inspecting inspection observe observed perceive
         access accessing open opened opening processed processing examine examined examining
         examination visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe
@@ -108,7 +110,8 @@ WORDS = {
         values figure figures grade grades mark marks evaluation evaluations assessment
         assessments verdict verdicts judgement judgements judgment judgments subscores
         sub_scores result results output outputs response reply scoresheet breakdown
-        bewertung* wertung* benotung* noten punkte punktzahl* wert werte werten zahl zahlen ergebnis* puntuaci*
+        bewertung* wertung* benotung* noten punkte punktzahl* wert werte werten zahl zahlen
+        ergebnis* puntuaci*
         puntaje* calificaci* valores valor pontuaç* notas nota punteggi* voti valori
         valutazion* évaluation* valeurs cijfers oceny liczby puanlar* оцен* балл* значени*
         分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数 評価 採点 数値 점수 평가 결과 結果
@@ -142,7 +145,8 @@ WORDS = {
         answer answers solution solutions assistants assistant question problem equation fact
         facts""",
     "SOURCE": """
-        not_an_edit source original originals reference unedited input_image ausgangsbild originalbild
+        not_an_edit source original originals reference unedited input_image ausgangsbild
+        originalbild
         output_image""",
     "GRADE": """
         worst worse high bad great strong stronger strongest no_ties weak weaker weakest fair
@@ -271,7 +275,8 @@ WORDS = {
         final finally revised updated corrected definitive reconsidered conclusion conclusions
         reflection closer official endgültig* 最终 最終""",
     "ANNOUNCE": """
-        used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least moving move onto turning turn coming ahead similarly likewise
+        used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least moving
+        move onto turning turn coming ahead similarly likewise
         whereas lets here here's hereby follow follows followed detail details detailed
         summary brief briefly concise short step stage section form format requested completed
         complete comprehensive full fully overview report decision opinion impression way
@@ -312,7 +317,8 @@ WORDS = {
         cordialement 祝好""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
-        out_of_target in_target background* foreground* halo* colour* color* light* lit shad* edge edges textur*
+        out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
+        edge edges textur*
         sharp* blur* nois* artifact* artefact* sky skies object objects subject subjects face
         faces hand hands finger* paw paws eye eyes ear ears leg legs toe toes tail tails nose
         hair fur feather* skin person people man men woman women child children dog dogs cat

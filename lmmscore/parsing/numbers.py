@@ -221,7 +221,8 @@ _RUNS_ON = re.compile(
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
           |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
           |profit|benefit|need|look|have|also|pass|fool))
-        |for[ ](?:now|starters|the[ ](?:moment|time[ ]being))\b|at[ ]first\b(?![ ](?:glance|sight|look))
+        |for[ ](?:now|starters|the[ ](?:moment|time[ ]being))\b|at[ ]first\b(?![ ](?:glance|sight
+          |look))
         |initially\b(?=[ ]*(?:[.,;)\]]|$))|to[ ](?:begin|start)[ ]with\b|vorerst\b|por[ ]ahora\b
         |pour[ ]l['’]instant\b|暂时|暂定|とりあえず|일단
         |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*

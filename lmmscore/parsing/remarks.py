@@ -81,8 +81,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
             |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
-      | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema|template
-          |form|layout|pattern|shape|style)$
+      | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema
+          |template|form|layout|pattern|shape|style)$
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
       | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form$
@@ -347,7 +347,8 @@ def _comes_after_all(sentence: str) -> bool:
 
 
 _AT_LAST = re.compile(
-    r"\b(?:at[ ]first|initially|(?:on|at)[ ](?:my|the)[ ]first[ ](?:try|attempt)|the[ ]first[ ]time)"
+    r"\b(?:at[ ]first|initially|(?:on|at)[ ](?:my|the)[ ]first[ ](?:try|attempt)"
+    r"|the[ ]first[ ]time)"
     r",?[ ](?:but|until)[ ](?:it|they|both|all|the[ ]\w+)[ ](?:(?:then|finally|have|has)[ ])?"
     r"(?:opened|loaded|worked|displayed|rendered|arrived|came[ ]through|appeared)"
     r"(?:[ ](?:fine|correctly|properly|later|eventually|in[ ]the[ ]end))?"
@@ -372,7 +373,8 @@ _ASKED_FOR = re.compile(
       |attach(?:ed)?)[ ](?:me[ ])?(?:(?:the|your|all|both|any|of|two|three|four|first|edited|source
       |original|actual|generated|result(?:ing)?|input)[ ]){0,4}(?:images?|pictures?|photos?|edits?
       |files?|attachments?)\b
-    | \b(?:(?:waiting|ready)[ ](?:for|to[ ](?:see|receive|get))|await\w*)[ ](?:(?:the|your|first|edited)[ ]){0,3}
+    | \b(?:(?:waiting|ready)[ ](?:for|to[ ](?:see|receive|get))|await\w*)[ ](?:(?:the|your|first
+      |edited)[ ]){0,3}
       (?:images?|pictures?|photos?|edits?)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -693,18 +695,22 @@ _ONE_OPINION = re.compile(
     r"\W*(?:(?:disclaimer|note|remember)[:,]?[ ])?(?:these|they|this|the[ ]scores|my[ ]scores)[ ]"
     r"(?:are|is|reflects?)[ ](?:(?:only|just|merely|the|an?)[ ])*(?:subjective[ ])?"
     r"(?:opinions?|views?|judge?ments?|assessments?|impressions?)"
-    r"(?:[ ]of[ ](?:an?|one|this)[ ](?:single[ ])?(?:(?:AI|language|vision)[ ])*(?:model|AI|judge))\W*$",
+    r"(?:[ ]of[ ](?:an?|one|this)[ ](?:single[ ])?(?:(?:AI|language|vision)[ ])*(?:model|AI"
+    r"|judge))\W*$",
     re.IGNORECASE,
 )
 _MAY_DIFFER = re.compile(
-    r"\W*(?:an?[ ]|some[ ]|other[ ]|another[ ]|most[ ])?(?:human|people|person|viewers?|judges?|raters?"
-    r"|others?|humans|opinions?|tastes?)(?:[ ](?:viewers?|judges?|raters?|eyes?))?[ ](?:may|might|could)[ ]"
+    r"\W*(?:an?[ ]|some[ ]|other[ ]|another[ ]|most[ ])?(?:human|people|person|viewers?"
+    r"|judges?|raters?"
+    r"|others?|humans|opinions?|tastes?)(?:[ ](?:viewers?|judges?|raters?|eyes?))?[ ](?:may"
+    r"|might|could)[ ]"
     r"(?:well[ ])?(?:disagree|differ|see[ ](?:it|this|them)[ ]differently)\W*$",
     re.IGNORECASE,
 )
 # "A difference of 1 point is barely visible."
 _GAP_OF_POINTS = re.compile(
-    r"\W*(?:note(?:[ ]that|:)[ ])?(?:the|an?|any)[ ](?:\w+[ ])?(?:difference|gap|margin|lead)[ ]of[ ](?:only[ ])?"
+    r"\W*(?:note(?:[ ]that|:)[ ])?(?:the|an?|any)[ ](?:\w+[ ])?(?:difference|gap|margin"
+    r"|lead)[ ]of[ ](?:only[ ])?"
     r"(?:an?|one|two|three|half[ ]an?|[0-9.]+)[ ]points?[ ](?:is|are|means|may[ ]be)[ ]"
     r"(?:(?:barely|hardly|scarcely|not|very|easily)[ ])*"
     r"(?:visible|noticeable|small|large|slight|minor|significant|perceptible)\W*$",
@@ -712,10 +718,13 @@ _GAP_OF_POINTS = re.compile(
 )
 # "It is accepted."
 _ACCEPTED = re.compile(
-    r"\W*(?:it|(?:this|the)[ ](?:edit|image|result))[ ](?:is|was)[ ](?:(?:therefore|thus|hence)[ ])?"
+    r"\W*(?:it|(?:this|the)[ ](?:edit|image|result))[ ](?:is|was)[ ](?:(?:therefore|thus"
+    r"|hence)[ ])?"
     r"(?:accepted|acceptable|approved)\W*$",
     re.IGNORECASE,
 )
+
+
 def _affirms(sentence: str) -> bool:
     """Tell whether a sentence says that the scores stand, for a reason that raises no doubts."""
     row = row_of(sentence)
@@ -725,7 +734,8 @@ def _affirms(sentence: str) -> bool:
 _TIME = any_of("TIME")
 # "It was there before, so all of the above stands."
 _STILL_STANDS = re.compile(
-    r"(?:[^.;]{0,80},[ ](?:so|hence|and)[ ])?(?:all[ ](?:of[ ])?)?(?:the[ ]above|(?:my|these|the)[ ]scores"
+    r"(?:P\.S\.[ ])?(?:[^.;]{0,80},[ ](?:so|hence|and)[ ])?(?:all[ ](?:of[ ])?)?(?:the[ ]above"
+    r"|(?:my|these|the)[ ]scores"
     r"|everything[ ]above)[ ](?:still[ ])?(?:stands?|holds?)\W*$",
     re.IGNORECASE,
 )
