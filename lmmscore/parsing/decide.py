@@ -343,6 +343,12 @@ _CUE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# "S_acc falls to 3", "ends up at a 3": whatever the verb is.
+_MOVED = re.compile(
+    r"(?:[a-z][ ](?:to|at|as|with)|\bnow|\bcall\b[^.!?0-9]{0,40})[ ](?:an?[ ]|only[ ]"
+    r"|just[ ])?[0-9]",
+    re.IGNORECASE,
+)
 _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
@@ -375,6 +381,10 @@ _PLAIN_END = re.compile(
     r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )
+
+
+# "S_acc runs from 4 to 8", "leads with 9 to 7", "best at 5 and worst at 3": what has been given.
+_GIVEN_AGAIN = re.compile(r"[0-9][^.!?]*?[0-9]")
 
 
 def with_corrections(reading: Reading, page: Page) -> Reading:
@@ -436,11 +446,12 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
         return True
 
-    image = next(page.names.images_in(page.text, start, end), None)
-    if image is None:
-        return False
-
     named = page.names.factors_in(page.text, start, end)
+    if named and _MOVED.search(page.text, start, end):
+        return True
+
+    if next(page.names.images_in(page.text, start, end), None) is None:
+        return False
     return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 
 
@@ -467,6 +478,11 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
         return list(meant)
 
     numbers = _numbers_of(page, start, end, taken)
+    if not _CUE.search(sentence) and _GIVEN_AGAIN.search(sentence):
+        known = _scores_of(reading, set(), {factor.key for factor in factors})
+        if numbers <= set(known.values()) and (not images or numbers >= set(meant.values())):
+            return []
+
     changed = []
     for cell, score in meant.items():
         scale = page.names.factor(cell[1]).scale

@@ -28,6 +28,7 @@ from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import (
     announces,
     asks,
+    asks_for_pictures,
     commands,
     describes,
     doubts_one,
@@ -43,11 +44,13 @@ from lmmscore.parsing.remarks import (
     is_of_the_picture,
     is_plain,
     is_total,
+    is_unsettling_note,
     kind_of,
     lists_several,
     makes_up,
     may_be_unseen,
     prefers_low,
+    recants,
     reorders,
     sees_nothing,
     sees_part,
@@ -57,10 +60,10 @@ from lmmscore.parsing.remarks import (
     unsettles,
 )
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import Kind, Said
+from lmmscore.parsing.verdict import Cell, Kind, Said
 
 _SENTENCE_END = re.compile(
-    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
+    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\bp\.s\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
     r"(?=\s|$|[\"'”’)]|[\u3040-\u9fff\uac00-\ud7af])\s*",
     re.IGNORECASE,
 )
@@ -74,6 +77,8 @@ class Voids:
     """Why none of its scores count."""
     images: frozenset[int] = frozenset()
     """Images of which the judge says that it did not see them."""
+    cells: frozenset[Cell] = frozenset()
+    """Single scores that were taken back."""
     before: int = 0
     """Up to where in the reply everything was taken back."""
 
@@ -85,7 +90,9 @@ class Voids:
         return [
             each
             for each in said
-            if each.mark.span[0] >= self.before and (each.position or 1) not in self.images
+            if each.mark.span[0] >= self.before
+            and each.cell[0] not in self.images
+            and each.cell not in self.cells
         ]
 
 
@@ -125,6 +132,7 @@ def voids(
     """Return what the judge itself says of its scores that makes them count for nothing."""
     asked = {factor.scale.high for factor in page.names.factors}
     images: frozenset[int] = frozenset()
+    cells: frozenset[Cell] = frozenset()
     before = 0
 
     for found in chain(
@@ -137,9 +145,10 @@ def voids(
             return found
 
         images |= found.images
+        cells |= found.cells
         before = max(before, found.before)
 
-    return Voids(images=images, before=before)
+    return Voids(images=images, cells=cells, before=before)
 
 
 def _by_notes(page: Page, notes: Iterable[Note], asked: Set[Fraction]) -> Iterator[Voids]:
@@ -161,6 +170,13 @@ def _by_sentences(
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
     for sentence in _sentences(page, entries, said):
+        noted = _noted(page, sentence, said)
+        alone = _taken_back_alone(page, sentence)
+        if noted or alone:
+            unsettled = alone or is_unsettling_note(sentence.text)
+            yield Voids(cells=(alone or noted) if unsettled else frozenset())
+            continue
+
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
         if doubted != _EVERY:
@@ -236,6 +252,9 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
 
     if sees_nothing(text):
         return _of_one(page, sentence) or _EVERY
+
+    if asks_for_pictures(text):
+        return _EVERY
 
     if _orders_a_table(page, line, text):
         return set()
@@ -377,6 +396,9 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if _swaps(sentence) or commands(text):
         return _EVERY
 
+    if _recants(page, sentence):
+        return _named_alone(page, sentence) or _EVERY
+
     if is_harmless(text):
         return set()
 
@@ -443,13 +465,21 @@ def _is_harmless_so_far(page: Page, sentence: _Sentence) -> bool:
 def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
     """Return the one image that a sentence behind all scores speaks of, if it changes no order."""
     named = sentence.positions
-    if page.n < 2 or UNKNOWN in named or reorders(sentence.text):
+    if page.n < 2 or UNKNOWN in named or reorders(_LOOKING_BACK.sub("", sentence.text)):
         return set()
 
     if not sentence.line.gap:
         named |= set(sentence.line.positions or ())
 
     return named
+
+
+# "Having written this down, I cannot stand behind …"
+_LOOKING_BACK = re.compile(
+    r"^\W*(?:having|after|on|upon)[ ](?:(?:all|now|just)[ ])?"
+    r"(?:written|seen|read|reading|writing|finished|reviewing|reviewed)\b[^,]{0,40},",
+    re.IGNORECASE,
+)
 
 
 def _of_one(page: Page, sentence: _Sentence) -> set[int]:
@@ -504,6 +534,73 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
 
 def _announces(words: str) -> bool:
     return kind_of(words) is Kind.VERDICT and is_harmless(words)
+
+
+# --- What is said of single scores ---
+
+_FOOTNOTE = re.compile(r"[ ]*(\\?\*{1,3}|[¹²³]|\[\^\w\]|<sup>\w</sup>)")
+
+
+def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[Cell]:
+    """Return the scores that a sentence is a footnote to: `8*`, and below it "* A guess."."""
+    if sentence.place is not _Place.BEHIND or sees_nothing(sentence.text):
+        return frozenset()
+
+    start = page.original.rfind("\n", 0, page.written(sentence.line.head)) + 1
+    mark = _FOOTNOTE.match(page.original, start)
+    if mark is None:
+        return frozenset()
+    return frozenset(each.cell for each in said if _has_mark(page.original, each, mark[1]))
+
+
+def _has_mark(reply: str, each: Said, mark: str) -> bool:
+    """Tell whether a footnote's mark stands right behind a score, and closes no emphasis."""
+    behind = reply[each.mark.span[1] : each.mark.span[1] + 20]
+    if not behind.startswith(mark) or behind[len(mark) :].startswith("*"):
+        return False
+
+    start = reply.rfind("\n", 0, each.mark.span[0]) + 1
+    return mark not in reply[start : each.mark.span[0]].lstrip(" *")
+
+
+def _taken_back_alone(page: Page, sentence: _Sentence) -> frozenset[Cell]:
+    """Return the scores that a sentence takes back by name: "I withdraw S_pre of Image 2"."""
+    text = sentence.text
+    positions = {1} if page.n == 1 else sentence.positions
+    if sentence.place is not _Place.BEHIND or not positions or not sentence.factors:
+        return frozenset()
+
+    if sees_nothing(text) or _swaps(sentence) or _ALL_OF_IT.search(text):
+        return frozenset()
+
+    if not _recants(page, sentence):
+        return frozenset()
+    return frozenset((at, key) for at in positions for key in sentence.factors)
+
+
+def _recants(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence takes scores back and gives no others: that is a correction."""
+    return not _CORRECTED.search(sentence.text) and recants(_without_names(page, sentence))
+
+
+def _without_names(page: Page, sentence: _Sentence) -> str:
+    """Return a sentence with "score" in place of factors, and without images."""
+    span = (sentence.start, sentence.start + len(sentence.text))
+    factors = page.names.factors_in(page.text, *span)
+    names = [(factor.start, factor.end, "score") for factor in factors]
+    names += [(image.start, image.end, "") for image in page.names.images_in(page.text, *span)]
+    text = sentence.text
+    for start, end, word in sorted(names, reverse=True):
+        text = text[: start - span[0]] + word + text[end - span[0] :]
+
+    return text
+
+
+_ALL_OF_IT = re.compile(
+    r"\b(?:all|every\w*|both|rest|others?|these|those|any|scores|ratings|numbers|too|also"
+    r"|as[ ]well)\b",
+    re.IGNORECASE,
+)
 
 
 # --- What stands beside scores on their line ---
@@ -699,9 +796,15 @@ def _changes_what_scores_mean(sentence: _Sentence, asked: Set[Fraction], *, by_o
 _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 
+# "A difference of 1 point" is on any scale.
+_GAP = re.compile(
+    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b", re.IGNORECASE
+)
+
+
 def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
-    line, text = sentence.line, sentence.text
+    line, text = sentence.line, _GAP.sub("", sentence.text)
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(text) > 300 or is_total(text):
         return False
 
@@ -753,7 +856,11 @@ _ALIAS = re.compile(
 _REORDERED = re.compile(
     r"""
     \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|descending|ascending|sorted|reverse[d]?[ ]order
-      |in[ ]order[ ]of|in[ ]the[ ]order[ ](?:of[ ])?[0-9]
+      |last[ ]to[ ]first|back[ ]to[ ]front|right[ ]to[ ]left
+      |(?:start|begin)\w*[ ](?:with|from|at)[ ](?:the[ ])?(?:last|second|third|fourth|best|worst)
+      |(?:listed|arranged|ordered|ranked)[ ]by[ ](?!image|edit|picture|method|factor|number|criteri)
+      |in[ ]order[ ]of(?![ ](?:the[ ])?(?:images|edits|pictures|appearance))
+      |in[ ]the[ ]order[ ](?:of[ ])?[0-9]
       |order[ ]of[ ](?:the[ ])?images:?[ ]*(?!1\b)[0-9]
       |rank(?:ed|ing)[ ]order)\b
     """,
@@ -767,14 +874,32 @@ def _is_of_another_order(sentence: _Sentence) -> bool:
         return True
 
     if not _ORDER.search(sentence.text):
-        return False
+        return not all(map(_ascends, _SIGNS_IN_A_ROW.findall(sentence.text)))
 
     named = [position for positions in sentence.images for position in positions]
-    listed = _LISTED.findall(sentence.text)
-    return named != sorted(named) or listed != sorted(listed, key=lambda sign: (len(sign), sign))
+    return named != sorted(named) or not _ascends(sentence.text)
 
 
-_LISTED = re.compile(r"(?<![0-9])[0-9]{1,2}(?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-H](?![A-Za-z0-9])")
+def _ascends(text: str) -> bool:
+    """Tell whether the numbers, letters and ordinals of a text stand in their order."""
+    signs = [_ORDINALS.get(sign.lower(), sign) for sign in _SIGN.findall(text)]
+    return signs == sorted(signs, key=lambda sign: (len(sign), sign))
+
+
+_ORDINALS = {
+    word: str(sign)
+    for words in ("first second third fourth fifth sixth seventh eighth ninth", "one two three")
+    for sign, word in enumerate(words.split(), 1)
+}
+_A_SIGN = (
+    rf"(?:(?<![0-9A-Za-z])(?:[0-9]{{1,2}}(?:st|nd|rd|th)?|[A-H]|(?i:{'|'.join(_ORDINALS)}|last))"
+    r"(?![A-Za-z0-9]))"
+)
+_SIGN = re.compile(_A_SIGN)
+# "third, first and second": signs with nothing but commas between them.
+_SIGNS_IN_A_ROW = re.compile(
+    rf"{_A_SIGN}(?:(?:[ ]*[,;/>]|[ ](?:and|then))+[ ](?:the[ ])?{_A_SIGN})+"
+)
 _ORDER = re.compile(
     r"\b(?:order|sequence|reihenfolge|orden|ordre|ordine)\b|顺序|順序|順番|순서", re.IGNORECASE
 )
@@ -818,11 +943,18 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
     if line.factors or page.in_table(line) or _heads_an_image(page, line):
         return False
 
+    if _OTHER_ENTRY.fullmatch(words) and not is_doubtful(words):
+        # "Instruction Adherence: 1" is an entry of its own.
+        return False
+
     if not _may_head(line, words):
         return False
 
     # What a caption says its numbers are (ranks, weights) has been heeded already.
     return kind_of(words) in {None, Kind.VERDICT}
+
+
+_OTHER_ENTRY = re.compile(r"[A-Z][A-Za-z]+(?:[ ][A-Za-z]+){1,3}:[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*")
 
 
 def _orders_a_table(page: Page, line: Line, words: str) -> bool:

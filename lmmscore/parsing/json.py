@@ -397,7 +397,7 @@ _ALL_IMAGE_KEYS = _IMAGE_KEYS | _WEAK_IMAGE_KEYS
 _LABEL_KEYS = frozenset(
     """name label title file filename path which candidate method option output version
     sample result type kind key imagename imagefile imagelabel model system variant entry
-    submission""".split()
+    submission role""".split()
 )
 """What stands there may name an image, "Image 2", or something that is no edit."""
 _SPEAKING_KEYS = _LABEL_KEYS | _WEAK_IMAGE_KEYS

@@ -30,7 +30,7 @@ WORDS = {
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
         están está sono è são 是 为 でした 입니다 это""",
-    "HAVE": "do does did have has having done_so able",
+    "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
     "WILL": "will would shall may going let's wird würde",
     "MIGHT": """
@@ -79,12 +79,14 @@ WORDS = {
         pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking""",
     "FILE": """
-        file files filename filenames attachment attachments attached_files upload uploads
+        archivo archivos ficheros nombres file files filename filenames attachment attachments
+        attached_files upload uploads
         uploaded re_upload reupload link links url urls thumbnail thumbnails caption captions
         metadata message messages chat prompt prompts title titles tags tag input vision
         module context_window connection download* payload base64 exif preview previews names""",
     "SEE": """
-        look_at looked_at looking_at see saw seen seeing view viewed viewing look looked
+        he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at
+        see saw seen seeing view viewed viewing look looked
         looking looks_at inspect inspected inspecting inspection observe observed perceive
         access accessing open opened opening processed processing examine examined examining
         examination visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe
@@ -108,7 +110,8 @@ WORDS = {
         values figure figures grade grades mark marks evaluation evaluations assessment
         assessments verdict verdicts judgement judgements judgment judgments subscores
         sub_scores result results output outputs response reply scoresheet breakdown
-        bewertung* noten punkte punktzahl* wert werte werten zahl zahlen ergebnis* puntuaci*
+        bewertung* wertung* benotung* noten punkte punktzahl* wert werte werten zahl zahlen
+        ergebnis* puntuaci*
         puntaje* calificaci* valores valor pontuaç* notas nota punteggi* voti valori
         valutazion* évaluation* valeurs cijfers oceny liczby puanlar* оцен* балл* значени*
         分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数 評価 採点 数値 점수 평가 결과 結果
@@ -144,7 +147,8 @@ WORDS = {
         answer answers solution solutions assistants assistant question problem equation fact
         facts""",
     "SOURCE": """
-        source original originals reference unedited input_image ausgangsbild originalbild
+        not_an_edit source original originals reference unedited input_image ausgangsbild
+        originalbild
         output_image""",
     "GRADE": """
         worst worse high bad great strong stronger strongest no_ties weak weaker weakest fair
@@ -205,6 +209,10 @@ WORDS = {
         unverified unconfirmed pending scratch vorläufig* provisoire* provisori* 草稿 初步
         暂定 暫定 so_far stab refine*""",
     "WITHDRAW": """
+        no_longer_holds no_longer_hold no_longer_stands no_longer_valid no_longer_counts
+        no_longer_applies does_not_count doesn't_count do_not_count don't_count does_not_hold
+        none_of_the_above_stands none_of_the_above_holds none_of_the_above_counts
+        none_of_it_stands none_of_this_stands does_not_stand no_longer_happy not_happy
         ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew
         revoke* cancel* void voided invalid* null moot delete deleted scrap strike redo redone
         restart start_over start_again take_back take_it_back take_that_back take_this_back
@@ -269,7 +277,8 @@ WORDS = {
         final finally revised updated corrected definitive reconsidered conclusion conclusions
         reflection closer official endgültig* 最终 最終""",
     "ANNOUNCE": """
-        last_but_not_least moving move onto turning turn coming ahead similarly likewise
+        used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least moving
+        move onto turning turn coming ahead similarly likewise
         whereas lets here here's hereby follow follows followed detail details detailed
         summary brief briefly concise short step stage section form format requested completed
         complete comprehensive full fully overview report decision opinion impression way
@@ -310,7 +319,8 @@ WORDS = {
         cordialement 祝好""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
-        background* foreground* halo* colour* color* light* lit shad* edge edges textur*
+        out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
+        edge edges textur*
         sharp* blur* nois* artifact* artefact* sky skies object objects subject subjects face
         faces hand hands finger* paw paws eye eyes ear ears leg legs toe toes tail tails nose
         hair fur feather* skin person people man men woman women child children dog dogs cat

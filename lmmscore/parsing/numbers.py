@@ -194,7 +194,7 @@ _UNIT_RUNS_ON = re.compile(
       |for[ ]each
       |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
       |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
-      |または|或|もしくは|또는)
+      |または|或|もしくは|또는|[で中]?満点|满分|滿分|만점|制)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -222,6 +222,10 @@ _RUNS_ON = re.compile(
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
           |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
           |profit|benefit|need|look|have|also|pass|fool))
+        |for[ ](?:now|starters|the[ ](?:moment|time[ ]being))\b|at[ ]first\b(?![ ](?:glance|sight
+          |look))
+        |initially\b(?=[ ]*(?:[.,;)\]]|$))|to[ ](?:begin|start)[ ]with\b|vorerst\b|por[ ]ahora\b
+        |pour[ ]l['’]instant\b|暂时|暂定|とりあえず|일단
         |up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
@@ -486,7 +490,7 @@ _POINTS_COUNTED = re.compile(
     r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
     r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
     r"|worse|less|more|fewer|ahead|behind|short|away|for[ ](?:the|a|an)|bonus|penalty|deduction)"
-    r"|[点點分时時][钟鐘]",
+    r"|[点點分时時][钟鐘]|[点點分점][ ]?(?:満点|满分|滿分|만점|制)",
     re.IGNORECASE,
 )
 

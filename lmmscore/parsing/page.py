@@ -105,7 +105,7 @@ class Page:
         self.text = plain.text
         self.names = names
         self.n = names.n
-        self._original = original
+        self.original = original
         self.lines = self._lines()
         self.tables: list[Span] = []
         """Stretches that are tables, and not prose."""
@@ -246,8 +246,8 @@ class Page:
         if start >= end:
             return False
         first, last = self.plain.span(start, end)
-        opened = self._original[max(0, first - 2) : first] in {"**", "__"}
-        return opened and self._original[last : last + 2] in {"**", "__"}
+        opened = self.original[max(0, first - 2) : first] in {"**", "__"}
+        return opened and self.original[last : last + 2] in {"**", "__"}
 
     def line_at(self, place: int) -> Line | None:
         """Return the line at a place of the plain text, or the last one before it."""

@@ -74,6 +74,10 @@ _GIVEN_TO_IMAGE = re.compile(
     r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?"
 )
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
+# "Image 3 loses 4 points in realism": how many are missing, not how many there are.
+_LOST = re.compile(
+    r"\b(?:los(?:es?|ing|t)|costs?|gain\w*|deduct\w*|drop\w*)[ ](?:it[ ])?\Z", re.IGNORECASE
+)
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _COMPARED_BEHIND = re.compile(
     r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
@@ -767,7 +771,8 @@ class Prose:
         named = line.images[0].positions if len(line.images) == 1 else ()
         for position in named:
             for pair in found:
-                if pair.mark.value is not None:
+                lost = _LOST.search(self.text, line.start, pair.mark.span[0])
+                if pair.mark.value is not None and lost is None:
                     self.mentioned.append(((position, pair.name.key), pair.mark.value))
 
     def _follows_a_name(self, line: Line, part: Part, pair: Pair[FactorName]) -> bool:

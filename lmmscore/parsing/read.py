@@ -215,7 +215,15 @@ class Contents:
         by_rank = any(label.strip(" *").lower() in _RANKS for label in rows)
         if not by_rank and self.names.n not in self._named_images(tables):
             return said
+
+        if self._zero_is_the_source():
+            return [each for each in said if each.position != 0]
         return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+    def _zero_is_the_source(self) -> bool:
+        """Tell whether every line that names image 0 calls it the source: "Image 0 (original)"."""
+        zeros = [line for line in self.page.lines if any(0 in i.positions for i in line.images)]
+        return bool(zeros) and all(_ORIGINAL.search(self.page.words(line)) for line in zeros)
 
     def _named_images(self, tables: Sequence[ReplyTable]) -> set[int]:
         """Return the images that prose and the headings of tables name, with scores or without."""
@@ -305,6 +313,10 @@ class Contents:
 
 
 _RANKS = frozenset(map(ordinal, range(1, 21)))
+_ORIGINAL = re.compile(
+    r"\b0\W{0,3}(?:\((?:the[ ])?|[–—-][ ]|the[ ])(?:original|source|reference|unedited|input)\b",
+    re.IGNORECASE,
+)
 
 
 def _heading_factor(page: Page, line: Line | None) -> str | None:

@@ -82,7 +82,12 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
             |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
-      | \b(?:will|shall|would|should|must|please)\b.*\b(?:format|structure|schema|template)$
+      | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema
+          |template|form|layout|pattern|shape|style)$
+      | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
+          |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
+      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form$
+      | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
@@ -232,8 +237,17 @@ _MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
 def is_no_verdict(label: str) -> bool:
     """Tell whether a row, a column or a JSON key of that name holds something else than scores."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", label[:LONGEST_CAPTION])
+    if _OWN_SCALE.search(_BRACKETS.sub("", spaced)) and not _MIXED.search(spaced):
+        return True
+
     kind = kind_of(spaced)
     return kind is not None and kind is not Kind.VERDICT
+
+
+# Quantities that every score may have beside it: how sure the judge is, how bad a fault.
+_OWN_SCALE = re.compile(
+    r"\b(?:confiden(?:ce|t)|(?:un)?certainty|severity|priority|difficulty)\b", re.IGNORECASE
+)
 
 
 def is_final(caption: str) -> bool:
@@ -283,7 +297,7 @@ _UNSEEN = rule(
     "|TOWARD (SEE|JUDGE)|LINK (THIS|YOU|THE|SELF)+ (TIME|FILE)|COMMA|COLON|$)",
     # "the images did not load", "Image 2 was never shown to me"
     "(PICTURE|FILE|THING) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
-    " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
+    " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER|QUANTITY)",
     # "the pictures are missing", "a corrupt file"
     "(?<!CONTENT LINK) (PICTURE|FILE) (NUMBER|LINK|ANNOUNCE)* (BE|HAVE|SEE|TOWARD)* BROKEN",
     "BROKEN (FILE|PICTURE ARRIVE)",
@@ -320,11 +334,55 @@ def may_be_unseen(text: str) -> bool:
 def _is_unseen(sentence: str) -> bool:
     row = row_of(sentence)
     if _UNSEEN.search(row):
-        return True
+        return not _comes_after_all(sentence)
 
     # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
     told = all(held.intersection(row) for held in (_PICTURES, _SEEING, _NEGATION))
     return told and is_foreign(sentence)
+
+
+def _comes_after_all(sentence: str) -> bool:
+    """Tell whether what was not seen at first was seen then: "… failed to load at first, but it
+    opened when I tried again"."""
+    return _AT_LAST.search(sentence) is not None
+
+
+_AT_LAST = re.compile(
+    r"\b(?:at[ ]first|initially|(?:on|at)[ ](?:my|the)[ ]first[ ](?:try|attempt)"
+    r"|the[ ]first[ ]time)"
+    r",?[ ](?:but|until)[ ](?:it|they|both|all|the[ ]\w+)[ ](?:(?:then|finally|have|has)[ ])?"
+    r"(?:opened|loaded|worked|displayed|rendered|arrived|came[ ]through|appeared)"
+    r"(?:[ ](?:fine|correctly|properly|later|eventually|in[ ]the[ ]end))?"
+    r"(?:[ ](?:when|after|on|at)[ ][^.;,]{0,40})?[.!]*\s*$",
+    re.IGNORECASE,
+)
+
+
+def asks_for_pictures(sentence: str) -> bool:
+    """Tell whether a sentence asks for the pictures to be judged, which have not come, then."""
+    asked = _ASKED_FOR.search(sentence)
+    return asked is not None and not _FURTHER.search(sentence)
+
+
+_ASKED_FOR = re.compile(
+    r"""
+    (?:^\W*(?:(?:now|so|then|first)[ ,]+)?
+      |\b(?:please|kindly|(?:could|can|would|will)[ ]you|go[ ]ahead[ ]and|feel[ ]free[ ]to|just
+        |(?:once|when|after|until|as[ ]soon[ ]as)[ ]you(?:[ ]have|['’]ve)?)[ ]
+        (?:(?:please|now|first|kindly)[ ])?)
+    (?:(?:send|sent|share|provide|show|give|supply|submit|post|paste)[de]?|(?:re-?)?upload(?:ed)?
+      |attach(?:ed)?)[ ](?:me[ ])?(?:(?:the|your|all|both|any|of|two|three|four|first|edited|source
+      |original|actual|generated|result(?:ing)?|input)[ ]){0,4}(?:images?|pictures?|photos?|edits?
+      |files?|attachments?)\b
+    | \b(?:(?:waiting|ready)[ ](?:for|to[ ](?:see|receive|get))|await\w*)[ ](?:(?:the|your|first
+      |edited)[ ]){0,3}
+      (?:images?|pictures?|photos?|edits?)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FURTHER = re.compile(
+    r"\b(?:next|more|another|others?|further|additional|new|remaining|rest)\b", re.IGNORECASE
+)
 
 
 def sees_part(sentence: str) -> bool:
@@ -335,6 +393,7 @@ def sees_part(sentence: str) -> bool:
 _PARTLY = rule(
     "LIMIT (THE|NUMBER|SOURCE|THIS|THING|PICTURE)+ (BE|HAVE|MIGHT)* (SEE|ARRIVE)",
     "SELF (HAVE|BE|MIGHT|TOWARD)* (LIMIT (SEE|ARRIVE)|(SEE|ARRIVE|HAVE) LIMIT)",
+    "^ (SEE LIMIT|LIMIT SEE)",
 )
 
 
@@ -375,7 +434,7 @@ def _is_made_up(sentence: str) -> bool:
 
 _UNDONE = rule(
     # "ignore the above", "the scores are void", "I take that back"
-    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|THE$)",
+    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|FACTOR|THE$)",
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
@@ -399,6 +458,32 @@ _UNDONE = rule(
 def takes_back(text: str) -> bool:
     """Tell whether a text withdraws what was said before it, or gives it to other images."""
     return any(_says(_UNDONE, sentence) for sentence in _sentences(text))
+
+
+def recants(sentence: str) -> bool:
+    """Tell whether a sentence takes something back before it says why, whatever the reason speaks
+    of: "I take back S_pre: the background is another one"."""
+    told = _REASON.split(sentence, maxsplit=1)[0]
+    own = _OWN.intersection(row_of(told))
+    return bool(own) and takes_back(told) and not is_courteous(told)
+
+
+_REASON = re.compile(
+    r"[:;]\s|\s[–—-]\s|,?\s(?:because|since|as|for(?=[ ](?:the|it|there)\b)|given|so)\s"
+    r"|,\s(?=(?:the|its?|there|their)\s)",
+    re.IGNORECASE,
+)
+_OWN = any_of("SELF", "SCORE", "FACTOR")
+
+
+def is_unsettling_note(note: str) -> bool:
+    """Tell whether a footnote makes of the scores that it is of no verdict."""
+    if any(map(unsettles, _CLAUSE.split(note))):
+        return True
+    return is_doubtful(note) and not is_harmless(note)
+
+
+_CLAUSE = re.compile(r"[:;,.]\s")
 
 
 def _says(form: re.Pattern[str], sentence: str) -> bool:
@@ -538,7 +623,7 @@ def is_plain(words: str) -> bool:
 
 def describes(sentence: str) -> bool:
     """Tell whether a sentence is about what can be seen in pictures, and not about the scores."""
-    row = row_of(sentence)
+    row = _MEANING.sub("", row_of(sentence))
     if _ANSWERED.search(row) and not (_ALARM - _WRONG).intersection(row):
         return True
 
@@ -557,6 +642,8 @@ def describes(sentence: str) -> bool:
     return not (_ALARM.intersection(row) and _TOPIC.intersection(row))
 
 
+# "This means that the image is natural": what follows says what of.
+_MEANING = rule("^ (LINK|COMMA)* (THIS|IT) MEANS IT? (?=THE|PICTURE)")
 # "Replace with real scores": whoever speaks of real ones has given others.
 _REAL_ONES = rule("REAL (SCORE|THIS)")
 _LEGEND = rule("^ NUMBER MEANS")
@@ -583,8 +670,10 @@ def _is_of_a_known_form(sentence: str) -> bool:
 
 def _is_a_set_phrase(sentence: str) -> bool:
     """Tell whether a sentence is a phrase known as a whole: "All other scores stand"."""
-    phrases = (_REST_STANDS, _CONFIDENCE, _LEFT_OPEN, _IN_BOLD)
-    return any(phrase.match(sentence) for phrase in phrases)
+    return all(
+        any(phrase.match(part) for phrase in _SET_PHRASES) or is_plain(part)
+        for part in sentence.split("; ")
+    )
 
 
 _CONFIDENCE = re.compile(
@@ -602,6 +691,55 @@ _LEFT_OPEN = re.compile(
     r"(?:open|out|blank|empty|as|by|with)[^.]{0,20}\.?\s*$",
     re.IGNORECASE,
 )
+# "These are the opinions of a model; a human viewer may disagree."
+_ONE_OPINION = re.compile(
+    r"\W*(?:(?:disclaimer|note|remember)[:,]?[ ])?(?:these|they|this|the[ ]scores|my[ ]scores)[ ]"
+    r"(?:are|is|reflects?)[ ](?:(?:only|just|merely|the|an?)[ ])*(?:subjective[ ])?"
+    r"(?:opinions?|views?|judge?ments?|assessments?|impressions?)"
+    r"(?:[ ]of[ ](?:an?|one|this)[ ](?:single[ ])?(?:(?:AI|language|vision)[ ])*(?:model|AI"
+    r"|judge))\W*$",
+    re.IGNORECASE,
+)
+_MAY_DIFFER = re.compile(
+    r"\W*(?:an?[ ]|some[ ]|other[ ]|another[ ]|most[ ])?(?:human|people|person|viewers?"
+    r"|judges?|raters?"
+    r"|others?|humans|opinions?|tastes?)(?:[ ](?:viewers?|judges?|raters?|eyes?))?[ ](?:may"
+    r"|might|could)[ ]"
+    r"(?:well[ ])?(?:disagree|differ|see[ ](?:it|this|them)[ ]differently)\W*$",
+    re.IGNORECASE,
+)
+# "A difference of 1 point is barely visible."
+_GAP_OF_POINTS = re.compile(
+    r"\W*(?:note(?:[ ]that|:)[ ])?(?:the|an?|any)[ ](?:\w+[ ])?(?:difference|gap|margin"
+    r"|lead)[ ]of[ ](?:only[ ])?"
+    r"(?:an?|one|two|three|half[ ]an?|[0-9.]+)[ ]points?[ ](?:is|are|means|may[ ]be)[ ]"
+    r"(?:(?:barely|hardly|scarcely|not|very|easily)[ ])*"
+    r"(?:visible|noticeable|small|large|slight|minor|significant|perceptible)\W*$",
+    re.IGNORECASE,
+)
+# "It is accepted."
+_ACCEPTED = re.compile(
+    r"\W*(?:it|(?:this|the)[ ](?:edit|image|result))[ ](?:is|was)[ ](?:(?:therefore|thus"
+    r"|hence)[ ])?"
+    r"(?:accepted|acceptable|approved)\W*$",
+    re.IGNORECASE,
+)
+
+
+def _affirms(sentence: str) -> bool:
+    """Tell whether a sentence says that the scores stand, for a reason that raises no doubts."""
+    row = row_of(sentence)
+    return _STILL_STANDS.match(sentence) is not None and not (_ALARM - _TIME).intersection(row)
+
+
+_TIME = any_of("TIME")
+# "It was there before, so all of the above stands."
+_STILL_STANDS = re.compile(
+    r"(?:P\.S\.[ ])?(?:[^.;]{0,80},[ ](?:so|hence|and)[ ])?(?:all[ ](?:of[ ])?)?(?:the[ ]above"
+    r"|(?:my|these|the)[ ]scores"
+    r"|everything[ ]above)[ ](?:still[ ])?(?:stands?|holds?)\W*$",
+    re.IGNORECASE,
+)
 _REST_STANDS = re.compile(
     r"\W*(?:all|every|the)?(?:[ ]of)?(?:[ ]the)?[ ]?"
     r"(?:others?|remaining|rest(?:[ ]of[ ](?:the|my))?)"
@@ -610,6 +748,18 @@ _REST_STANDS = re.compile(
     r"(?:[ ](?:the[ ]same|unchanged|as[ ](?:is|it[ ]is|they[ ]are|before|given|stated|above)))?"
     r"\W*$",
     re.IGNORECASE,
+)
+
+
+_SET_PHRASES = (
+    _REST_STANDS,
+    _CONFIDENCE,
+    _LEFT_OPEN,
+    _IN_BOLD,
+    _ONE_OPINION,
+    _MAY_DIFFER,
+    _GAP_OF_POINTS,
+    _ACCEPTED,
 )
 
 
@@ -682,6 +832,7 @@ _HARMLESS = (
     describes,
     is_courteous,
     _is_a_set_phrase,
+    _affirms,
     _is_of_something_else,
     _is_of_how_it_went,
 )
@@ -692,7 +843,7 @@ def is_innocent(sentence: str) -> bool:
 
     Of a judge that gives one or two numbers and then its reasons, more cannot be asked.
     """
-    row = row_of(sentence)
+    row = _MEANING.sub("", row_of(sentence))
     if _OF_THE_SCORES.match(row) and (_DOUBT | _UNSETTLED).intersection(row):
         return False
     return (

@@ -573,8 +573,8 @@ class _TableReader:
     ) -> None:
         self.names = names
         self.n = names.n
-        self.rows = table.rows
-        self.head, *self.body = table.rows
+        self.rows = _image_first(table.rows)
+        self.head, *self.body = self.rows
         self._tops = self._stated_tops()
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
@@ -854,12 +854,16 @@ class _TableReader:
 
     def _a_line_a_score(self) -> list[Entry]:
         """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
-        if self.head and _SCORES_FIRST.fullmatch(self.head[0].text):
-            # Under "Score | Factor | Image", 3/10 is no third of ten images.
+        if _SCORES_FIRST.fullmatch(self.head[0].text):
+            # 3/10 is no third of ten images.
             return []
 
         scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
         column = _score_column(self.head, scored, 2)
+        if column is not None and _IMAGE_COLUMN.fullmatch(_title(self.head, column)):
+            # "Rank | Factor | Image" holds no scores.
+            return []
+
         images = self._images_above(scored)
         keys = [self._factor_in(row[1]) or "" for row in scored]
         return self._scores(zip(images, keys, scored, strict=True), column, 2)
@@ -891,6 +895,18 @@ class _TableReader:
             made.append(image)
 
         return made
+
+
+def _image_first(rows: list[Row]) -> list[Row]:
+    """Return the rows of `| Score | Factor | Image |` as `| Image | Factor | Score |`."""
+    titles = {column: cell.text for column, cell in enumerate(rows[0])}
+    found = [_matching(kind, titles) for kind in (_IMAGE_COLUMN, _FACTOR_COLUMN, _EXACTLY_SCORES)]
+    order = [columns[0] for columns in found if len(columns) == 1]
+    if len(titles) != len(order) or order == sorted(order):
+        return rows
+
+    whole = [row for row in rows if len(row) == len(order)]
+    return [[row[column] for column in order] for row in whole]
 
 
 _CORNER_WORDS = frozenset(
@@ -1025,6 +1041,10 @@ def _may_head_scores(heading: str) -> bool:
 
 def _is_number(row: Row, column: int) -> bool:
     return column < len(row) and _NUMERIC.match(row[column].text) is not None
+
+
+def _title(head: Row, column: int) -> str:
+    return head[column].text if column < len(head) else ""
 
 
 def _score_cell(row: Row, column: int | None, first: int) -> TableCell | None:

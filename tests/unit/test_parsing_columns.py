@@ -324,6 +324,10 @@ def test_a_title_that_comes_twice_in_a_row_parts_no_tables():
 
 
 def test_a_column_of_scores_that_comes_first_names_no_images():
-    """Of ten images 3/10 may be the third, but not under "Score"."""
-    rows = "\n".join(f"| {11 - i}/10 | S_acc | {i} |" for i in range(1, 11))
-    assert read_text(f"| Score | Factor | Image |\n|---|---|---|\n{rows}", FOUR, 10).scores == {}
+    """Of ten images 3/10 may be the third, but not under "Score"; nor is a rank an image."""
+    lines = "\n".join(f"| {11 - i}/10 | S_acc | {i} |" for i in range(1, 11))
+    head = "| {} | Factor | Image |\n|---|---|---|\n"
+    scores = read_text(head.format("Score") + lines, FOUR, 10).scores
+    assert scores == {(i, "acc"): 11 - i for i in range(1, 11)}
+    ranks = "| 2 | S_acc | 1 |\n| 1 | S_acc | 2 |"
+    assert read_text(head.format("Rank") + ranks, FOUR, 2).scores == {}

@@ -271,6 +271,7 @@ def test_an_images_name_counts_before_a_running_number(second, first):
     [
         '{"scores": SCORES, "weights": OTHERS}',
         '{"scores": SCORES, "max": OTHERS}',
+        '{"scores": SCORES, "certainty": OTHERS}',
         '{"scores": SCORES, "max_scores": OTHERS}',
         '{"edited": SCORES, "source": OTHERS}',
         '{"edited_image": SCORES, "originalImage": OTHERS}',

@@ -300,6 +300,8 @@ def test_the_overall_below_is_not_the_last_factors_score(label):
     "entry",
     [
         "S_acc: 7점 이상",
+        "S_acc: 10点満点で後で付けます",
+        "S_acc: 7 for the time being",
         "S_acc: 7 (typo, I mean 6)",
         "S_acc: 7 on my own 1–5 scale",
         "Many viewers would rate S_acc 7",

@@ -116,6 +116,7 @@ def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
         "Correction - Image 2: S_acc: 7",
         "Correction:\n- S_acc of image 2 → 7",
         "Image 2: after a second look I lower S_acc to 3.",
+        "The lamp is on in Image 2, so S_acc ends up at a 3.",
         "The Editing Accuracy of the second image should be 7 instead of 5.",
         "I raised Editing Accuracy for Image 2 from 5 to 7 after that.",
     ],

@@ -120,6 +120,33 @@ def test_a_note_on_one_image_faults_that_image_only(reply):
     assert {position for position, _ in read_text(reply, FOUR, 2).scores} == {1}
 
 
+@pytest.mark.parametrize(
+    ("closing", "taken"),
+    [
+        ("I withdraw S_pre of Image 2, since the hill is new.", {(2, "pre")}),
+        ("The Contextual Preservation of Image 2 is void: the hill is new.", {(2, "pre")}),
+        ("* A guess.", {(1, "acc")}),
+        ("* The best of both.", set()),
+        ("S_pre of Image 2 sinks to 1.", {(2, "pre")}),
+        ("Image 1 loses 2 points in S_acc.", set()),
+    ],
+)
+def test_single_scores_are_taken_back_by_name_or_by_a_footnote(closing, taken):
+    """Whatever the reason speaks of, the other scores stay."""
+    noted = TWO.replace("S_acc: 8", "S_acc: 8*", 1)
+    assert noted != TWO
+    reading = read_text(f"{noted}\n\n{closing}", FOUR, 2)
+    cells = {(image, factor.key) for image in (1, 2) for factor in FOUR}
+    assert cells - reading.scores.keys() == taken
+
+
+def test_an_order_stated_in_ordinals_is_heeded():
+    """Lists without labels are of the images in their order, unless another is stated."""
+    lists = "\n".join(f"{factor.symbol}: 8, 5, 2" for factor in FOUR)
+    assert read_text(f"In the order first, second, third:\n{lists}", FOUR, 3).complete
+    assert not read_text(f"In the order third, first, second:\n{lists}", FOUR, 3).scores
+
+
 def test_rules_tell_what_was_not_seen_from_what_is_not_there():
     """A missing bird is seen to be missing; a missing picture is not seen."""
     assert sees_nothing("None of the attached pictures could be opened.")
