@@ -969,11 +969,16 @@ def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -
 
 # What an image is said to have got, up to where the sentence ends.
 _GOT = re.compile(r"[^.;!?:\n]*[0-9][^.;!?:\n]*[.;!?]")
+# "Image 1 got 2 for realism; for this one I give no score."
+_BACK_TO_THIS = re.compile(r"[^.!?:\n]*\bthis[ ](?:one|image|edit|picture|result)\b", re.IGNORECASE)
 
 
 def _is_a_clause(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether an image is only given a number in passing, of a factor named elsewhere: "its
     quality is 4; Image 7 got 2 here. The realism …". What follows may be of either."""
+    if _BACK_TO_THIS.match(page.text, image.end, line.end):
+        return True
+
     said = _GOT.match(page.text, image.end, line.end)
     if said is None:
         return False

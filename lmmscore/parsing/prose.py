@@ -138,6 +138,8 @@ _IN_VAIN = re.compile(
 
 # --- A number below the name it belongs to ---
 
+# Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
+_AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
@@ -153,6 +155,7 @@ _I_GIVE = (
 )
 # "… Score: 8.", "… Therefore I give 7."
 _GIVEN_AT_THE_END = re.compile(
+    r"(?<!\b(?:overall|average)[ ])(?<!\btotal[ ])(?<!\bmean[ ])(?<!\bweighted[ ])"
     rf"\b(?:(?:score|rating|grade|mark)[ ]*[:=]|{_I_GIVE}"
     rf"|(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
@@ -569,7 +572,10 @@ class Prose:
             return bare[-1]
 
         # "S_acc: The realism suffers, … Score: 7."
-        others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
+        others = any(
+            self._opens_an_entry(line, factor) or not _AMID_WORDS.match(self.text, factor.end)
+            for factor in bare[1:]
+        )
         ended = not others and self._ending_score(line, bare[0]) is not None
         return bare[0] if ended else bare[-1]
 
@@ -1089,7 +1095,7 @@ class Prose:
         before = self.text[line.head : factor.start]
         if _IN_VAIN.match(self.text, factor.end, line.end):
             return True
-        if before.strip() and not re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+        if before.strip() and not re.search(r"[,;:|/.–—]\s*(?:and\s+)?$", before[-8:]):
             return False
         # "Preservation suffers from the same problem." is no entry.
         return _GOES_ON_IN_WORDS.match(self.text, factor.end, line.end) is None

@@ -156,6 +156,15 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:images?|img|pictures?|photos?|files?|scores?|이미지|itself|\(.*\)))*$
         """,
     ),
+    (
+        # "Remarks per factor (counts, not scores)"
+        Kind.UNKNOWN,
+        r"""
+        \b(?:not|rather[ ]than|nicht|keine|pas[ ]des|no[ ]son)[ ](?:the[ ]|my[ ]|yet[ ]|any[ ])?
+          (?:scores|ratings|grades|Noten|Bewertungen|puntuaciones)\b
+      | ^(?:the[ ]|total[ ])?(?:numbers?|counts?|tally)[ ]of[ ][^:.]*[ ](?:per|by|for[ ]each|on[ ]each)[ ]
+        """,
+    ),
 )
 _COMPILED = tuple(
     (kind, re.compile(pattern, re.VERBOSE | re.IGNORECASE)) for kind, pattern in _KINDS

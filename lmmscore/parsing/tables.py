@@ -32,6 +32,7 @@ _IMAGE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
+_COUNT_COLUMN = re.compile(r"|row|line|zeile|#|n[or]\.?|№|编号|番号|번호|序号", re.IGNORECASE)
 _FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
 _RANK_COLUMN = re.compile(
     r"\b(?:rank|ranking|place|placing|standing|rang|platz|puesto|rango|posto|место)\b"
@@ -234,7 +235,8 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return False
 
     between = text[run[-1].end() : line.start()]
-    if between.count("\n") > 1 and len(run) > 1 and _heads_in_words(line):
+    parted = between.count("\n") > 1 and len(run) > 1
+    if parted and (_heads_in_words(line) or _opens_with_a_corner(line)):
         return False
 
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
@@ -257,6 +259,12 @@ def _heads_in_words(line: re.Match[str]) -> bool:
     return (
         len(cells) > 1 and all(map(_IN_WORDS.match, cells)) and not any(map(_NUMERIC.match, cells))
     )
+
+
+def _opens_with_a_corner(line: re.Match[str]) -> bool:
+    """Tell whether the first cell is one that stands where headings meet: "Factor / Image"."""
+    words = {word.lower() for word in _CORNER_WORD.findall(_bare_cells(line)[0])}
+    return bool(words) and words <= _CORNER_WORDS and not re.search(r"[0-9]", _bare_cells(line)[0])
 
 
 def _bare_cells(line: re.Match[str]) -> list[str]:
@@ -573,14 +581,30 @@ class _TableReader:
     ) -> None:
         self.names = names
         self.n = names.n
-        self.rows = table.rows
-        self.head, *self.body = table.rows
+        self.rows = _images_first(self._without_numbering(table.rows))
+        self.head, *self.body = self.rows
         self._tops = self._stated_tops()
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
         self.factor = factor
         """The factor that heads the whole table."""
+
+    def _without_numbering(self, rows: list[Row]) -> list[Row]:
+        """Return the rows without a first column that counts them, before one of factors or of
+        images: `No. | Factor | Image 1`."""
+        head, *body = rows
+        counted = [row[0].text.rstrip(".)") for row in body]
+        running = [str(number) for number in range(1, len(body) + 1)]
+        if not _COUNT_COLUMN.fullmatch(head[0].text) or counted[: len(running)] != running:
+            return rows
+
+        second = [self._factor_in(row[1]) for row in body if len(row) > 1]
+        by_factor = len(second) > 1 and None not in second and len({*second}) == len(second)
+        listed = len(head) > 3 and _FACTOR_COLUMN.fullmatch(head[2].text)
+        if by_factor or (listed and _IMAGE_COLUMN.fullmatch(head[1].text)):
+            return [row[1:] for row in rows if len(row) > 1]
+        return rows
 
     def _stated_tops(self) -> list[set[Fraction]]:
         """Return the scales of its headings, but for those of totals over scores and of
@@ -917,6 +941,25 @@ def _may_be_a_corner(text: str, names: Names) -> bool:
     if words <= _CORNER_WORDS or names.image_named(text) is not None:
         return True
     return names.factor_named(text) is not None
+
+
+def _images_first(rows: list[Row]) -> list[Row]:
+    """Return the rows of `Factor | Image | Score` with the image first, and with the factor above
+    where theirs is blank."""
+    head = rows[0]
+    if len(head) < 3 or not _FACTOR_COLUMN.fullmatch(head[0].text):
+        return rows
+    if not _IMAGE_COLUMN.fullmatch(head[1].text) or not _EXACTLY_SCORES.fullmatch(head[2].text):
+        return rows
+
+    made = []
+    factor = head[0]
+    for row in rows:
+        if len(row) > 2:
+            factor = row[0] if row[0].text else factor
+            made.append([row[1], factor, *row[2:]])
+
+    return made
 
 
 @lru_cache(maxsize=1024)
