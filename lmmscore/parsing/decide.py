@@ -346,7 +346,8 @@ _CUE = re.compile(
 _CHANGED = re.compile(
     r"""
     \b(?:delete|withdraw|retract|strike|scrap|cancel|disregard|ignore|remove|drop|take[ ]back)[ ]
-      (?:the|my|that|this|its)\b[^.\n]{0,50}\b(?:scores?|ratings?|numbers?|[0-9]{1,2})\b |
+      (?:the|my|that|this|its)\b[^.\n]{0,50}\b
+      (?:scores?|ratings?|numbers?|[0-9]{1,2}(?![ ](?!of\b|for\b|on\b|there\b|here\b)[a-z]))\b |
     \b(?:scores?|ratings?|[0-9]{1,2})[ ](?:of[ ][^.\n]{0,40}[ ])?(?:is|are)[ ](?:now[ ]|hereby[ ])?
       (?:withdrawn|retracted|void|deleted|cancell?ed|invalid)\b |
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |

@@ -976,7 +976,7 @@ class Note:
             return unexpected
 
         if _NUMBER.fullmatch(value):
-            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
+            known = words <= _KNOWN or words & (_QUANTITIES | _TOPS) or is_plain(self.key)
             return self.image is None and not known
 
         if words & _FREE:

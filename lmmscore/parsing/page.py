@@ -471,6 +471,16 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
 def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[int, ...]) -> None:
     """Take a line without scores for the heading of the images it names."""
     line.heads = True
+    if any(len(image.positions) > 1 for image in line.images):
+        # "Ranks for each image:", and later "Final scores for each image:"
+        kind = _kind_of_title(page.words(line))
+        if kind in _NO_VERDICT:
+            state.captioned_as(kind, page.words(line), line)
+            return
+
+        if kind is Kind.VERDICT and state.kind is not Kind.VERDICT:
+            state.announced(line)
+
     if 1 < len(positions) == page.n:
         # "Results for Image 1 to Image 3:" stands over lists of one image each.
         state.opened(None)

@@ -162,7 +162,6 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"""
         \b(?:not|rather[ ]than|nicht|keine|pas[ ]des|no[ ]son)[ ](?:the[ ]|my[ ]|yet[ ]|any[ ])?
           (?:scores|ratings|grades|Noten|Bewertungen|puntuaciones)\b
-      | ^(?:the[ ]|total[ ])?(?:numbers?|counts?|tally)[ ]of[ ][^:.]*[ ](?:per|by|for[ ]each|on[ ]each)[ ]
         """,
     ),
 )
@@ -890,6 +889,8 @@ def announces(words: str) -> bool:
 _OWN_SCORES = rule(
     "SELF (FINAL|GRADE|REAL)* SCORE",
     "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+    # "Sure, as JSON:"
+    "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
 _SOURCE = any_of("SOURCE")
 _FINAL_WORD = any_of("FINAL")

@@ -146,8 +146,9 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     if any(_lists_factors(cell.text, names) for cell in labels):
         return False
 
+    numbered = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
     for row in table.rows:
-        labels += row[:2]
+        labels += row[: 2 + numbered]
 
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
@@ -210,7 +211,7 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
             continue
 
         # A single cell, "| Image 2 |", heads what follows.
-        barred = "|" in line[0] and "|" in line[0].strip(" >|")
+        barred = "|" in line[0] and ("|" in line[0].strip(" >|") or _is_left_blank(run, line))
         rule = not barred and _RULE.fullmatch(line[0])
         if run and rule and ("+" in line[0] or len(run) == 1):
             continue
@@ -223,6 +224,12 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
         run = [line] if barred else []
 
     yield from _table_of(run)
+
+
+def _is_left_blank(run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
+    """Tell whether all cells but one of a table's row are blank: "| Image 5 |  |  |"."""
+    bars = line[0].count("|")
+    return bars > 2 and bool(run) and run[0][0].count("|") == bars
 
 
 def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
