@@ -208,8 +208,10 @@ _RUNS_ON = re.compile(
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b
-        |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b|(?:undecided|unscored|skipped|omitted|left[ ]open
-          |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)|[0-9]+(?![0-9.]*[ ][a-z]{3}))
+        |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b
+        |(?:undecided|unscored|skipped|omitted|left[ ]open
+          |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)
+        |[0-9]+(?![0-9.]*[ ][a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
@@ -304,7 +306,8 @@ def entry_fault(
 
 # "9 – no, I take that back: no score", "5 and –, respectively"; not "8, no score for S_pre".
 _WITHDRAWN = re.compile(
-    r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b(?![ ]*[:=]|[ ](?:for|on|in)\b)"
+    r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
+    r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
     r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
     r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
     re.IGNORECASE,
@@ -822,7 +825,8 @@ _JOINT = re.compile(
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable)\b){0,4}
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable
+      |(?<![|][ ])average(?![ ]*[:=]))\b){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,

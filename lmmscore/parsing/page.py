@@ -978,7 +978,10 @@ def _positions_of_clause(page: Page, line: Line, image: ImageName, last: Part) -
 
 
 # What an image is said to have got, up to where the sentence ends.
-_GOT = re.compile(r"[^.;!?:\n]*[0-9][^.;!?:\n]*[.;!?]")
+_GOT = re.compile(
+    r"[^.;!?:\n]*(?:[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+    r"[^.;!?:\n]*[.;!?]"
+)
 # "Image 1 got 2 for realism; for this one I give no score."
 _BACK_TO_THIS = re.compile(r"[^.!?:\n]*\bthis[ ](?:one|image|edit|picture|result)\b", re.IGNORECASE)
 

@@ -161,6 +161,10 @@ _GIVEN_AT_THE_END = re.compile(
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
+# "S_acc: not scored vs. 3/10"
+_DENIED = re.compile(
+    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b", re.IGNORECASE
+)
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
     r"(?:my|sub-?|the)?[ ]*"
@@ -1235,6 +1239,9 @@ class Prose:
     def _ending_score(self, line: Line, name: FactorName) -> int | None:
         """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
         rest = self.text[name.end : line.end]
+        if _DENIED.match(rest):
+            return None
+
         given = _GIVEN_AT_THE_END.search(rest)
         if given is not None:
             return name.end + given.start("value")
