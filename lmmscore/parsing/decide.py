@@ -351,6 +351,11 @@ _MOVED = re.compile(
 )
 _CHANGED = re.compile(
     r"""
+    \b(?:delete|withdraw|retract|strike|scrap|cancel|disregard|ignore|remove|drop|take[ ]back)[ ]
+      (?:the|my|that|this|its)\b[^.\n]{0,50}\b
+      (?:scores?|ratings?|numbers?|[0-9]{1,2}(?![ ](?!of\b|for\b|on\b|there\b|here\b)[a-z]))\b |
+    \b(?:scores?|ratings?|[0-9]{1,2})[ ](?:of[ ][^.\n]{0,40}[ ])?(?:is|are)[ ](?:now[ ]|hereby[ ])?
+      (?:withdrawn|retracted|void|deleted|cancell?ed|invalid)\b |
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ](?:more|extra|further)[ ]points?\b |

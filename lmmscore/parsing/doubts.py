@@ -41,6 +41,7 @@ from lmmscore.parsing.remarks import (
     is_harmless,
     is_innocent,
     is_neutral,
+    is_no_verdict,
     is_of_the_picture,
     is_plain,
     is_total,
@@ -1107,7 +1108,7 @@ class Note:
             return unexpected
 
         if _NUMBER.fullmatch(value):
-            known = words <= _KNOWN or words & _QUANTITIES or is_plain(self.key)
+            known = words <= _KNOWN or words & (_QUANTITIES | _TOPS) or is_plain(self.key)
             return self.image is None and not known
 
         if words & _FREE:
@@ -1219,6 +1220,18 @@ def flag_in(line: str) -> Note | None:
     return Note(None, found["key"].replace("_", " "), found["value"]) if found else None
 
 
+_LOOKS = frozenset(
+    "align bgcolor border cellpadding cellspacing height scope style valign width".split()
+)
+
+
+def _is_of_looks(key: str, value: str) -> bool:
+    """Tell whether an attribute only says what an element looks like; a class may say more."""
+    if key.lower() == "class":
+        return not is_no_verdict(value) and not unsettles(value) and not _voids(value)
+    return key.lower() in _LOOKS
+
+
 def attributes(text: str, names: Names) -> Iterator[Note]:
     """Yield the attributes of tags, and comments: `<scores rater="human">`, `<!-- dummy -->`.
 
@@ -1229,5 +1242,5 @@ def attributes(text: str, names: Names) -> Iterator[Note]:
 
     for tag in _TAG.finditer(text):
         for key, value in _ATTRIBUTE.findall(tag[1]):
-            if names.factor_named(key) is None:
+            if names.factor_named(key) is None and not _is_of_looks(key, value):
                 yield Note(None, re.sub(r"[_-]", " ", key), value)

@@ -831,6 +831,14 @@ def _is_something_else(key: str, node: Node, *, final: bool) -> bool:
     return normal(key) in _REASON_KEYS and not _holds_a_number(node)
 
 
+def _is_beside(key: str, node: Node) -> bool:
+    """Tell whether a key among images is of all of them: `mean`, `weight`, `best_image`."""
+    return _is_something_else(key, node, final=False) or normal(key) in _BEST_KEYS
+
+
+_BEST_KEYS = frozenset(("best", "bestimage", "bestedit", "winner", "worst", "worstimage"))
+
+
 def _holds_a_number(node: Node) -> bool:
     """Tell whether one of the values is a number, and nothing else."""
     return any(_PLAIN_NUMBER.fullmatch(leaf.text.strip()) for leaf in _leaves(node))
@@ -984,7 +992,13 @@ def _placed(node: Tree, names: Names) -> tuple[list[tuple[int | None, Node]], bo
     """Return the values that a factor has, each with its image,
     and whether their order alone says which."""
     if not node.is_list:
-        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs], False
+        placed = [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs]
+        if any(position is not None for position, _ in placed):
+            # A mean, a weight or a note beside the images' scores is none of them.
+            pairs = zip(placed, node.pairs, strict=True)
+            placed = [each for each, (key, inner) in pairs if each[0] or not _is_beside(key, inner)]
+
+        return placed, False
 
     images = [_image_of(each, names, weak=True) for each in node.nodes]
     unnamed = len(images) == names.n and images.count(None) == len(images)

@@ -209,7 +209,10 @@ _RUNS_ON = re.compile(
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b
-        |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b|[0-9]+(?![0-9.]*[ ][a-z]{3}))
+        |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b
+        |(?:undecided|unscored|skipped|omitted|left[ ]open
+          |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)
+        |[0-9]+(?![0-9.]*[ ][a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
@@ -247,7 +250,9 @@ _RUNS_ON = re.compile(
           (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
-        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
+        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])
+        |and[ ](?:[-–—?]+|n/?a|none|tbd|not[ ]\w+|no[ ]score|one|two|three|four|five|six|seven|eight
+          |nine|ten)[ ]*(?=[,.;)]|out[ ]of\b|$)|tops?\b|max\b
         |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
         |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
         |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
@@ -301,6 +306,8 @@ def entry_fault(
         return f"the number is followed by “{words}”"
     if _unsettled_bracket(text, place, end):
         return "what stands in brackets behind it unsettles it"
+    if _WITHDRAWN.search(text, place, end):
+        return "it is taken back"
 
     competing = next(competitors(text, place, end, scale, number.value, others), None)
     if competing is not None:
@@ -309,6 +316,14 @@ def entry_fault(
     return ""
 
 
+# "9 – no, I take that back: no score", "5 and –, respectively"; not "8, no score for S_pre".
+_WITHDRAWN = re.compile(
+    r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
+    r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
+    r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
+    r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
+    re.IGNORECASE,
+)
 _CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
 _SCALE = re.compile(
     r"""
@@ -820,7 +835,8 @@ _JOINT = re.compile(
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|average|acceptable|middling|mediocre|flawless|weak|strong|only)\b){0,4}
+      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
+      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,

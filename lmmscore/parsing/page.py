@@ -495,6 +495,16 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
 def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[int, ...]) -> None:
     """Take a line without scores for the heading of the images it names."""
     line.heads = True
+    if any(len(image.positions) > 1 for image in line.images):
+        # "Ranks for each image:", and later "Final scores for each image:"
+        kind = _kind_of_title(page.words(line))
+        if kind in _NO_VERDICT:
+            state.captioned_as(kind, page.words(line), line)
+            return
+
+        if kind is Kind.VERDICT and state.kind is not Kind.VERDICT:
+            state.announced(line)
+
     if 1 < len(positions) == page.n:
         # "Results for Image 1 to Image 3:" stands over lists of one image each.
         state.opened(None)
@@ -1011,12 +1021,20 @@ _RETURNS = re.compile(
 
 
 # What an image is said to have got, up to where the sentence ends.
-_GOT = re.compile(r"[^.;!?:\n]*[0-9][^.;!?:\n]*[.;!?]")
+_GOT = re.compile(
+    r"[^.;!?:\n]*(?:[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+    r"[^.;!?:\n]*[.;!?]"
+)
+# "Image 1 got 2 for realism; for this one I give no score."
+_BACK_TO_THIS = re.compile(r"[^.!?:\n]*\bthis[ ](?:one|image|edit|picture|result)\b", re.IGNORECASE)
 
 
 def _is_a_clause(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether an image is only given a number in passing, of a factor named elsewhere: "its
     quality is 4; Image 7 got 2 here. The realism …". What follows may be of either."""
+    if _BACK_TO_THIS.match(page.text, image.end, line.end):
+        return True
+
     said = _GOT.match(page.text, image.end, line.end)
     if said is None:
         return False

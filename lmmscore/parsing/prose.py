@@ -150,6 +150,8 @@ _IN_VAIN = re.compile(
 
 # --- A number below the name it belongs to ---
 
+# Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
+_AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
@@ -175,6 +177,10 @@ _GIVEN_AT_THE_END = re.compile(
     rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
+)
+# "S_acc: not scored vs. 3/10"
+_DENIED = re.compile(
+    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b", re.IGNORECASE
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
@@ -587,7 +593,10 @@ class Prose:
             return bare[-1]
 
         # "S_acc: The realism suffers, … Score: 7."
-        others = any(self._opens_an_entry(line, factor) for factor in bare[1:])
+        others = any(
+            self._opens_an_entry(line, factor) or not _AMID_WORDS.match(self.text, factor.end)
+            for factor in bare[1:]
+        )
         ended = not others and self._ending_score(line, bare[0]) is not None
         return bare[0] if ended else bare[-1]
 
@@ -1144,7 +1153,7 @@ class Prose:
         before = self.text[line.head : factor.start]
         if _IN_VAIN.match(self.text, factor.end, line.end):
             return True
-        if before.strip() and not re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+        if before.strip() and not re.search(r"[,;:|/.–—]\s*(?:and\s+)?$", before[-8:]):
             return False
         # "Preservation suffers from the same problem." is no entry.
         return _GOES_ON_IN_WORDS.match(self.text, factor.end, line.end) is None
@@ -1293,6 +1302,9 @@ class Prose:
     def _ending_score(self, line: Line, name: FactorName) -> int | None:
         """Return where the score stands that ends what explains it: "… 8/10", "… Score: 8." """
         rest = self.text[name.end : line.end]
+        if _DENIED.match(rest):
+            return None
+
         given = _GIVEN_AT_THE_END.search(rest)
         if given is not None:
             sentence = SENTENCE_STOP.split(rest[: given.start("value")].lstrip(" :"))[-1]

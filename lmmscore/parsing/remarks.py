@@ -162,6 +162,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:[ ](?:images?|img|pictures?|photos?|files?|scores?|이미지|itself|\(.*\)))*$
         """,
     ),
+    (
+        # "Remarks per factor (counts, not scores)"
+        Kind.UNKNOWN,
+        r"""
+        \b(?:not|rather[ ]than|nicht|keine|pas[ ]des|no[ ]son)[ ](?:the[ ]|my[ ]|yet[ ]|any[ ])?
+          (?:scores|ratings|grades|Noten|Bewertungen|puntuaciones)\b
+        """,
+    ),
 )
 _COMPILED = tuple(
     (kind, re.compile(pattern, re.VERBOSE | re.IGNORECASE)) for kind, pattern in _KINDS
@@ -1033,6 +1041,8 @@ def announces(words: str) -> bool:
 _OWN_SCORES = rule(
     "SELF (FINAL|GRADE|REAL)* SCORE",
     "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+    # "Sure, as JSON:"
+    "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
 _SOURCE = any_of("SOURCE")
 _FINAL_WORD = any_of("FINAL")

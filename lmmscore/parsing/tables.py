@@ -32,6 +32,7 @@ _IMAGE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
+_COUNT_COLUMN = re.compile(r"|row|line|zeile|#|n[or]\.?|№|编号|番号|번호|序号", re.IGNORECASE)
 _FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
 _RANK_COLUMN = re.compile(
     r"\b(?:rank|ranking|place|placing|standing|rang|platz|puesto|rango|posto|место)\b"
@@ -145,8 +146,9 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     if any(_lists_factors(cell.text, names) for cell in labels):
         return False
 
+    numbered = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
     for row in table.rows:
-        labels += row[:2]
+        labels += row[: 2 + numbered]
 
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
@@ -209,7 +211,7 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
             continue
 
         # A single cell, "| Image 2 |", heads what follows.
-        barred = "|" in line[0] and "|" in line[0].strip(" >|")
+        barred = "|" in line[0] and ("|" in line[0].strip(" >|") or _is_left_blank(run, line))
         rule = not barred and _RULE.fullmatch(line[0])
         if run and rule and ("+" in line[0] or len(run) == 1):
             continue
@@ -224,6 +226,12 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
     yield from _table_of(run)
 
 
+def _is_left_blank(run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
+    """Tell whether all cells but one of a table's row are blank: "| Image 5 |  |  |"."""
+    bars = line[0].count("|")
+    return bars > 2 and bool(run) and run[0][0].count("|") == bars
+
+
 def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
     if not run:
         return True
@@ -234,7 +242,8 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return False
 
     between = text[run[-1].end() : line.start()]
-    if between.count("\n") > 1 and len(run) > 1 and _heads_in_words(line):
+    parted = between.count("\n") > 1 and len(run) > 1
+    if parted and (_heads_in_words(line) or _opens_with_a_corner(line)):
         return False
 
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
@@ -257,6 +266,12 @@ def _heads_in_words(line: re.Match[str]) -> bool:
     return (
         len(cells) > 1 and all(map(_IN_WORDS.match, cells)) and not any(map(_NUMERIC.match, cells))
     )
+
+
+def _opens_with_a_corner(line: re.Match[str]) -> bool:
+    """Tell whether the first cell is one that stands where headings meet: "Factor / Image"."""
+    words = {word.lower() for word in _CORNER_WORD.findall(_bare_cells(line)[0])}
+    return bool(words) and words <= _CORNER_WORDS and not re.search(r"[0-9]", _bare_cells(line)[0])
 
 
 def _bare_cells(line: re.Match[str]) -> list[str]:
@@ -573,7 +588,7 @@ class _TableReader:
     ) -> None:
         self.names = names
         self.n = names.n
-        self.rows = _image_first(table.rows)
+        self.rows = _image_first(self._without_numbering(table.rows))
         self.head, *self.body = self.rows
         self._tops = self._stated_tops()
         """The tops of the scales that its headings state."""
@@ -581,6 +596,22 @@ class _TableReader:
         self.above = corner if corner is not None else above
         self.factor = factor
         """The factor that heads the whole table."""
+
+    def _without_numbering(self, rows: list[Row]) -> list[Row]:
+        """Return the rows without a first column that counts them, before one of factors or of
+        images: `No. | Factor | Image 1`."""
+        head, *body = rows
+        counted = [row[0].text.rstrip(".)") for row in body]
+        running = [str(number) for number in range(1, len(body) + 1)]
+        if not _COUNT_COLUMN.fullmatch(head[0].text) or counted[: len(running)] != running:
+            return rows
+
+        second = [self._factor_in(row[1]) for row in body if len(row) > 1]
+        by_factor = len(second) > 1 and None not in second and len({*second}) == len(second)
+        listed = len(head) > 3 and _FACTOR_COLUMN.fullmatch(head[2].text)
+        if by_factor or (listed and _IMAGE_COLUMN.fullmatch(head[1].text)):
+            return [row[1:] for row in rows if len(row) > 1]
+        return rows
 
     def _stated_tops(self) -> list[set[Fraction]]:
         """Return the scales of its headings, but for those of totals over scores and of
@@ -898,15 +929,22 @@ class _TableReader:
 
 
 def _image_first(rows: list[Row]) -> list[Row]:
-    """Return the rows of `| Score | Factor | Image |` as `| Image | Factor | Score |`."""
+    """Return the rows of a long table, `Score | Factor | Image`, as `Image | Factor | Score`, each
+    with the factor above where its own is blank."""
     titles = {column: cell.text for column, cell in enumerate(rows[0])}
     found = [_matching(kind, titles) for kind in (_IMAGE_COLUMN, _FACTOR_COLUMN, _EXACTLY_SCORES)]
     order = [columns[0] for columns in found if len(columns) == 1]
-    if len(titles) != len(order) or order == sorted(order):
+    if len(order) < len(found) or order == sorted(order):
         return rows
 
-    whole = [row for row in rows if len(row) == len(order)]
-    return [[row[column] for column in order] for row in whole]
+    order += [column for column in titles if column not in order]
+    made: list[Row] = []
+    for row in rows:
+        if len(row) == len(order):
+            image, factor, *rest = (row[column] for column in order)
+            made.append([image, factor if factor.text or not made else made[-1][1], *rest])
+
+    return made
 
 
 _CORNER_WORDS = frozenset(

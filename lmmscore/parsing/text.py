@@ -50,6 +50,7 @@ _MARKS = re.compile(
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
     | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
         |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}))
+    | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
     | (?P<arrow>\\(?:rightarrow|to|longrightarrow|Rightarrow|implies)(?![A-Za-z])

@@ -27,7 +27,9 @@ class Kind(StrEnum):
     UNKNOWN = "of an unknown kind"
 
 
-LASTING = frozenset((Kind.DRAFT, Kind.EXAMPLE, Kind.HYPOTHESIS, Kind.RANKS, Kind.OTHERS))
+LASTING = frozenset(
+    (Kind.DRAFT, Kind.EXAMPLE, Kind.HYPOTHESIS, Kind.RANKS, Kind.OTHERS, Kind.UNKNOWN)
+)
 """Kinds whose blocks have sections for each image: a heading that names one does not end them."""
 
 Cell = tuple[int, str]

@@ -331,3 +331,35 @@ def test_a_column_of_scores_that_comes_first_names_no_images():
     assert scores == {(i, "acc"): 11 - i for i in range(1, 11)}
     ranks = "| 2 | S_acc | 1 |\n| 1 | S_acc | 2 |"
     assert read_text(head.format("Rank") + ranks, FOUR, 2).scores == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        table("No. | Factor | Image 1 | Image 2", "1 | S_acc | 5 | 4", "2 | S_pre | 7 | –"),
+        table("Row | Image | Factor | Score", "1 | 1 | S_acc | 5", "2 | 1 | S_pre | 7")
+        + "\n| 3 | 2 | S_acc | 4 |",
+        table("Factor | Image | Score", "S_acc | Image 1 | 5", " | Image 2 | 4")
+        + "\n| S_pre | Image 1 | 7 |\n|  | Image 2 |  |",
+        " | Image 1\nS_acc | 5\nS_pre | 7\n\nFactor / Image | 2\nS_acc | 4\nS_pre | –",
+        '<table border="1">\n<tr>\n  <th>Image</th>\n  <th align="center">S_acc</th>\n'
+        "  <th>S_pre</th>\n</tr>\n<tr>\n  <td>1</td>\n  <td>5</td>\n  <td>7</td>\n</tr>\n"
+        "<tr>\n  <td>2</td>\n  <td>4</td>\n  <td></td>\n</tr>\n</table>",
+    ],
+)
+def test_what_counts_rows_names_no_images(text):
+    """Numbered rows, factors first, a table right below, cells on lines of their own."""
+    assert read_text(text, FOUR, 2).scores == {(1, "acc"): 5, (1, "pre"): 7, (2, "acc"): 4}
+
+
+def test_a_numbered_table_of_factors_is_of_the_image_above_it():
+    """Its numbers are not those of the images."""
+    text = "### Image 3\n\n" + table("# | Factor | Score", "1 | S_acc | 5", "2 | S_pre | 7")
+    assert read_text(text, FOUR, 4).scores == {(3, "acc"): 5, (3, "pre"): 7}
+
+
+def test_a_row_left_blank_does_not_end_a_table():
+    """Nor does its image head the rows below it."""
+    text = table("Image | S_acc | S_pre", "1 | 4 | 5", "Image 2 |  | ", "3 | 6 | 7")
+    wanted = {(1, "acc"): 4, (1, "pre"): 5, (3, "acc"): 6, (3, "pre"): 7}
+    assert read_text(text, FOUR, 3).scores == wanted

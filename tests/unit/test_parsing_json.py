@@ -164,6 +164,17 @@ def test_several_images_in_json_are_told_apart(text):
     )
 
 
+def test_what_is_of_all_images_stands_beside_their_scores():
+    """A mean, a weight or the best image under a factor is no image's score."""
+    text = (
+        'Sure, as JSON:\n\n{"S_acc": {"edit_1": 8, "edit_2": null, "mean": 8, "best_image": 1}, '
+        '"S_pre": {"edit_1": 4, "edit_2": 6, "weight": 3}, "max_score": 10}'
+    )
+    scores = read_text(text, FOUR, 2).scores
+    assert scores == {(1, "acc"): 8, (1, "pre"): 4, (2, "pre"): 6}
+    assert not read_text(text.replace(": 10}", ": 20}"), FOUR, 2).scores
+
+
 def test_images_counted_from_zero_are_noted():
     """n images numbered from 0 can only be meant one way; the reading says so."""
     reading = read_text(

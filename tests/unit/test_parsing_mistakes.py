@@ -128,6 +128,9 @@ JSON_OF_ONE = '"image_1": {"S_acc": 8, "S_pre": 7, "S_qua": 9, "S_real": 6}'
         (f"{TWO}\n\nThe list above are differences.", 2),
         (f"Only the source image arrived. I extrapolated the rest:\n\n{TWO}", 2),
         (f"Scores between 0 and 1:\n{TWO}", 2),
+        (f"Weights for each image:\n\n{TWO}", 2),
+        (f"Draft scores of images 1 and 2:\n\n{TWO}", 2),
+        (f"Remarks per factor (a tally, not scores):\n\n{TWO}", 2),
         (f"(max. 5 points each)\n\n{TWO}", 2),
         ('{"is_placeholder": true, ' + JSON_OF_ONE + "}", 1),
         ('{"images_received": 0, ' + JSON_OF_ONE + "}", 1),
@@ -197,6 +200,7 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("- S_acc: 6\n+ S_acc: 8\n- S_pre: 5\n+ S_pre: 7", 1, {(1, "acc"): 6, (1, "pre"): 5}),
         (f"Image 1 is strong, with S_acc 3.\n\n{TWO}", 2, {(1, "acc"): 8}),
         ("S_acc: 10, 3 points deducted for the halo\nS_pre: 7", 1, {(1, "acc"): 10}),
+        (f"{TWO}\n\nImage 2, S_pre: strike the 10, it has no score.", 2, {(2, "pre"): 10}),
         (f"{TWO}\n\nLooking once more, Image 1's realism is a 5, not a 6.", 2, {(1, "real"): 6}),
         ("Candidate 1 –\n\n— 2 —\nS_acc: 2\nS_qua: 2", 2, {(1, "acc"): 2}),
         ("Factor    1/4   Overall\nS_acc     4/10  3\nS_pre     —     1", 1, {(1, "pre"): 1}),
@@ -309,10 +313,20 @@ def test_the_overall_below_is_not_the_last_factors_score(label):
         "S_acc never gets a 7",
         "S_acc starts with a 7, then drops",
         "S_acc in the source gets a 7",
+        "S_acc: 7 – hm, I take it back; unscored",
+        "S_acc: 7, scratch that",
+        "S_acc: 7 and n/a, respectively",
+        "S_pre (Context) and S_acc (Editing) are seven out of ten and two out of ten, respectively",
+        "S_acc[1]: undecided",
+        "S_pre: 8 | no score → S_acc | Average: 8.0",
+        "S_acc: not scored vs. 3/10",
+        "S_acc...2/10 // S_pre...3/10 // Overall score: 2.5",
+        "S_acc (max. 10); score: 2   S_pre (max. 10); score: 7",
     ],
 )
 def test_numbers_that_are_not_settled(entry):
-    """At least, another number, another scale, other people, and a list nobody has put together."""
+    """At least, another number, another scale, other people, what is taken back, and lists that
+    nobody has put together."""
     assert (1, "acc") not in read_text(entry, FOUR, 1).scores
 
 
