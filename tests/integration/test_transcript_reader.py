@@ -11,8 +11,8 @@ import lmmscore
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import FileProblem, JudgeError
 from lmmscore.run_folder import open_run
+from lmmscore.speakers import spoken_in
 from lmmscore.transcript_reader import read_transcript
-from lmmscore.transcripts import spoken_in
 from tests.conftest import bulleted, picture
 
 SCORE = "Score them: S_acc, S_pre, S_qua, S_real from 1 to 10."

@@ -8,7 +8,7 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.parsing import read_overall
-from lmmscore.transcripts import spoken_in
+from lmmscore.speakers import spoken_in
 
 ASKED, ANSWERED = "Score them.", "Image 1: S_acc: 8"
 TREE = {
