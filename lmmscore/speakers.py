@@ -10,12 +10,13 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from email import message_from_string
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any, Literal
 
 from lmmscore.errors import FileProblem
@@ -24,8 +25,34 @@ from lmmscore.yaml_files import parse_yaml
 Role = Literal["user", "judge"]
 Speech = list[tuple[Role, str]]
 
-_USER_ROLES = frozenset(("user", "human", "prompt", "you", "me", "question", "prompter"))
-_JUDGE_ROLES = frozenset(("assistant", "gpt", "model", "ai", "bot", "chatgpt", "judge", "claude"))
+_STRONG_USERS = frozenset(
+    (
+        *("user", "human", "prompt", "you", "me"),
+        *("du", "sie", "nutzer", "nutzerin", "benutzer", "gebruiker"),
+        *("utilisateur", "utilisatrice", "vous", "usuario", "usuaria", "usuário", "utente"),
+        *("用户", "使用者", "你说", "ユーザー", "あなた", "사용자", "пользователь"),
+        *"👤👥🧑👩👨🙋🗣🙂",
+    )
+)
+_WEAK_USERS = frozenset(
+    (
+        *("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"),
+        *("user message", "user prompt", "user input", "user query", "human message", "my prompt"),
+    )
+)
+"""Words that also head a paragraph of something else."""
+_JUDGES = frozenset(
+    (
+        *("assistant", "gpt", "model", "ai", "bot", "chatgpt", "judge", "claude"),
+        *("assistent", "assistentin", "ki", "assistante", "ia", "asistente", "assistente"),
+        *("助手", "助理", "アシスタント", "어시스턴트", "ассистент"),
+        *"🤖👾🦙",
+    )
+)
+_FAMILY = re.compile(
+    r"(?:chatgpt|gpt|claude|gemini|bard|copilot|grok|llava|llama|qwen|mistral|pixtral|deepseek"
+    r"|cogvlm|internvl|o[134])(?:[-. ]?v?\d[\w. -]*|-[\w.-]+|[ ](?:pro|plus))?"
+)
 
 UNNAMED_IMAGE = "unnamed-image"
 """In place of an image that a transcript holds itself, under no name."""
@@ -33,11 +60,15 @@ UNNAMED_IMAGE = "unnamed-image"
 
 def spoken_in(text: str) -> Speech:
     """Return who says what, in order; nothing where no speaker is recognised."""
-    start = _unquoted(text.lstrip("\ufeff \t\r\n"))
+    start = unquoted(text.lstrip("\ufeff \t\r\n"))
     fenced = re.fullmatch(r"```\w*\n(?P<inside>(?:(?!```)[\s\S])*)```\s*", start)
     start = _page_in_archive(start) or (fenced["inside"] if fenced else start)
     if re.match(r"<!doctype html|<(?:html|head|body)\b", start, re.IGNORECASE):
-        return _from_page(start) or _from_headings(_text_of(start))
+        return (
+            _from_page(start)
+            or _from_headings(_text_of(start))
+            or _whose(start, lambda _, given: _role(given.get("class") or ""))
+        )
 
     # The surest first: what looks like a heading may stand in any of the others.
     forms = (
@@ -47,7 +78,7 @@ def spoken_in(text: str) -> Speech:
     return next(filter(None, (form(start) for form in forms)), [])
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
     """Return a text without the `>` that stands before each of its lines."""
     lines = text.splitlines()
     if not all(line.startswith(">") for line in lines if line.strip()):
@@ -58,9 +89,9 @@ def _unquoted(text: str) -> str:
 
 def _role(name: str) -> Role | None:
     name = name.strip().lower()
-    if name in _USER_ROLES:
+    if name in _STRONG_USERS or name in {"question", "prompter"}:
         return "user"
-    return "judge" if name in _JUDGE_ROLES else None
+    return "judge" if _is_judge(name) else None
 
 
 def _both_speak(said: Speech) -> bool:
@@ -70,7 +101,7 @@ def _both_speak(said: Speech) -> bool:
 def what_is_found(text: str) -> str:
     """Return what a file has instead of speakers, and what to do about it."""
     start = text.lstrip("\ufeff \t\r\n")
-    if start.startswith(("{", "[")):
+    if re.match(r"[{\[]\s*[\[{\"]", start):
         keys = re.findall(r'"(\w{1,30})"\s*:', start[:LONGEST_LOOK])
         seen = "JSON with the keys " + _first_few(keys)
     elif re.match(r"<!doctype|<html", start, re.IGNORECASE):
@@ -237,7 +268,8 @@ def _from_json(text: str) -> Speech:
 
 def _from_yaml(text: str) -> Speech:
     """Return the messages of a YAML list of roles, perhaps below a title and the like."""
-    if not re.match(r"(?:---\s+)?(?:[\w -]+:[^\n]*\n\s*)*-[ \t]+(?:role|from|sender)[ \t]*:", text):
+    roles = "role|from|sender|speaker|user|human|prompt"
+    if not re.match(rf"(?:---\s+)?(?:[\w -]+:[^\n]*\n\s*)*-[ \t]+(?:{roles})[ \t]*:", text):
         return []
 
     try:
@@ -256,16 +288,14 @@ def _from_table(text: str) -> Speech:
     if not names & set(_SPEAKER_KEYS) or not names & set(_WORDS_KEYS):
         return []
 
-    said: Speech = []
     table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        for row in table:
-            told = {str(key).strip().lower(): value for key, value in row.items()}
-            said += _message(told)
+        rows = [{str(key).strip().lower(): row[key] for key in row} for row in table]
     except csv.Error:
         # A quotation mark that is not closed would run one speaker's words into another's.
         return []
 
+    said = _messages(rows)
     return said if _both_speak(said) else []
 
 
@@ -286,7 +316,9 @@ _LIST_KEYS = (
     "transcript",
 )
 _SPEAKER_KEYS = ("role", "from", "sender", "author", "speaker", "type")
-_WORDS_KEYS = ("content", "value", "text", "parts", "message", "mes", "data")
+_WORDS_KEYS = ("content", "value", "text", "parts", "message", "mes", "data", "steps")
+_UNHEARD = frozenset(("", "system", "developer", "tool", "function", "observation", "none"))
+"""Who says neither what the judge is asked nor what it answers."""
 _ASKED_KEYS = ("request", "input", "prompt", "question", "query", "user", "human")
 _ANSWER_KEYS = (
     *("response", "output", "completion", "answer", "reply", "assistant", "ai"),
@@ -343,9 +375,11 @@ def _conversations(value: Any) -> list[Speech]:
 def _messages(values: Sequence[Any]) -> Speech:
     """Return what a list of messages, or of questions with their answers, says; else nothing."""
     said: Speech = []
-    for each in values:
+    chosen = [_chosen(each) for each in values]
+    roles = _roles(_speaker(each) for each in chosen if isinstance(each, dict))
+    for each in chosen:
         if isinstance(each, dict):
-            said += _message(each) or _exchange(each, texts_only=True)
+            said += _message(each, roles) or _exchange(each, texts_only=True)
         elif isinstance(each, list) and [type(part) for part in each] == [str, str]:
             asked, answer = each
             said += [("user", asked), ("judge", answer)]
@@ -353,21 +387,64 @@ def _messages(values: Sequence[Any]) -> Speech:
     return said
 
 
+def _chosen(message: Any) -> Any:
+    """Return the version of a message that its writer chose, in LM Studio's files."""
+    versions = message.get("versions") if isinstance(message, dict) else None
+    if not isinstance(versions, list) or not versions:
+        return message
+
+    number = message.get("currentlySelected")
+    return versions[number if isinstance(number, int) and number < len(versions) else -1]
+
+
+def _roles(speakers: Iterable[str]) -> dict[str, Role]:
+    """Return the role of each speaker; one name that is not known is the one who is lacking."""
+    names = set(speakers)
+    roles = {name: role for name in names if (role := _role(name)) is not None}
+    others = [name for name in names - set(roles) if name.strip().lower() not in _UNHEARD]
+    known = set(roles.values())
+    if len(others) == 1 and len(known) == 1:
+        roles[others[0]] = "user" if known == {"judge"} else "judge"
+
+    return roles
+
+
 def _enveloped(value: dict[str, Any]) -> Speech:
     """Return the messages in an export's envelope, whatever it calls them."""
-    if isinstance(value.get("mapping"), dict):
-        return _from_tree(value)
+    nodes = value.get("mapping") or value.get("messages")
+    if isinstance(nodes, dict):
+        return _from_tree(nodes, value.get("current_node") or value.get("currentId"))
 
     for key in _LIST_KEYS:
         inner = value.get(key)
         if isinstance(inner, dict):
             return _enveloped(inner)
         if isinstance(inner, list):
-            said = _messages(inner)
+            said = _with_images(_messages(inner), value.get("images") or value.get("image"))
             asked = bool(said) and said[-1][0] == "user"
             return said + _answer(value) if asked else said
 
-    return _exchange(value)
+    return _exchange(value) or _enveloped_otherwise(value)
+
+
+def _enveloped_otherwise(value: dict[str, Any]) -> Speech:
+    """Return the one conversation under a key that no export is known to have."""
+    inner = [each for each in value.values() if isinstance(each, (dict, list))]
+    found = [said for each in inner for said in _conversations(each) if _both_speak(said)]
+    return found[0] if len(found) == 1 else []
+
+
+def _with_images(said: Speech, images: Any) -> Speech:
+    """Return messages with the images that an envelope lists for each `<image>` in them."""
+    addresses = images if isinstance(images, list) else [images]
+    if sum(words.count("<image>") for _, words in said) != len(addresses):
+        return said
+
+    left = iter(addresses)
+    return [
+        (role, re.sub("<image>", lambda _: _as_image(_image_address(next(left))), words))
+        for role, words in said
+    ]
 
 
 def _exchange(value: dict[str, Any], *, texts_only: bool = False) -> Speech:
@@ -412,23 +489,27 @@ def _only_choice(parts: Sequence[Any]) -> Speech:
     return said if len(said) == 1 else []
 
 
-def _message(message: dict[str, Any]) -> Speech:
+def _message(message: dict[str, Any], roles: Mapping[str, Role] | None = None) -> Speech:
     """Return what one message says, or nothing where it is neither the user's nor the judge's."""
     # A model that calls a tool is not answering.
     if message.get("recipient", "all") != "all":
         return []
 
-    if isinstance(message.get("is_user"), bool):
-        return [("user" if message["is_user"] else "judge", _content(message))]
+    speaker = _speaker(message)
+    role = _role(speaker) if roles is None else roles.get(speaker)
+    return [] if role is None else [(role, _content(message))]
 
-    for key in _SPEAKER_KEYS:
-        author = message.get(key)
-        name = author.get("role") if isinstance(author, dict) else author
-        role = _role(str(name or ""))
-        if role is not None:
-            return [(role, _content(message))]
 
-    return []
+def _speaker(message: dict[str, Any]) -> str:
+    """Return whom a message is from: a name that is known, else the first; perhaps nobody."""
+    for key in ("is_user", "isCreatedByUser"):
+        if isinstance(message.get(key), bool):
+            return "user" if message[key] else "assistant"
+
+    authors = [message.get(key) for key in _SPEAKER_KEYS]
+    names = [str(each.get("role") if isinstance(each, dict) else each or "") for each in authors]
+    # Any kind of thing has a type: it is a speaker only by a name that is known.
+    return next(filter(_role, names), next(filter(None, names[:-1]), ""))
 
 
 def _content(message: dict[str, Any]) -> str:
@@ -440,8 +521,8 @@ def _content(message: dict[str, Any]) -> str:
     # text, and beside it the name of the file.
     images = []
     for file in _uploads(message):
-        name = str(file.get("file_name") or file.get("name") or "")
-        if not IMAGE_FILE.search(name):
+        name = _image_address(file)
+        if not IMAGE_FILE.search(name) and not _is_image(file):
             continue
 
         pointer = re.escape(str(file.get("id") or "no pointer"))
@@ -458,7 +539,19 @@ def _uploads(message: dict[str, Any]) -> list[dict[str, Any]]:
     about = message.get("metadata")
     beside = about.get("attachments") if isinstance(about, dict) else None
     files = message.get("files") or message.get("attachments") or beside or []
-    return [file for file in files if isinstance(file, dict)]
+    keys = ("images", "image", "photo", "driveImage")
+    images = next(filter(None, map(message.get, keys)), [])
+    listed = images if isinstance(images, list) else [images]
+    return [
+        *(file for file in files if isinstance(file, dict)),
+        *({"type": "image", "url": _image_address(image)} for image in listed),
+    ]
+
+
+def _is_image(part: dict[str, Any]) -> bool:
+    """Tell whether a file, or a part of a message, is an image by its kind."""
+    kinds = (part.get(key) for key in ("type", "mediaType", "mimeType", "fileType"))
+    return any("image" in str(kind) for kind in kinds)
 
 
 IMAGE_FILE = re.compile(r"\.(?:png|jpe?g|jfif|webp|gif|bmp|tiff?|avif|hei[cf])$", re.IGNORECASE)
@@ -477,6 +570,11 @@ _IMAGE_KEYS = (
     "inline_data",
     "fileData",
     "file_data",
+    "driveImage",
+)
+_FILE_KEYS = (
+    *("file_name", "filename", "name", "fileIdentifier"),
+    *("url", "path", "fileUri", "file_uri"),
 )
 LONGEST_ADDRESS = 300
 """An image's address that is longer is the image itself."""
@@ -506,12 +604,13 @@ def _words(content: Any) -> str:
         if isinstance(content.get(key), (list, str)):
             return _words(content[key])
 
-    for key in _IMAGE_KEYS:
-        if content.get(key):
-            return _as_image(_image_address(content[key]))
+    if content.get("type") != "text":
+        for key in _IMAGE_KEYS:
+            if content.get(key):
+                return _as_image(_image_address(content[key]))
 
-    if "image" in str(content.get("type")):
-        return _as_image(UNNAMED_IMAGE)
+        if _is_image(content):
+            return _as_image(_image_address(content))
 
     return _words(content.get("text"))
 
@@ -519,33 +618,36 @@ def _words(content: Any) -> str:
 def _image_address(image: Any) -> str:
     """Return where an image is from, as far as an export says it."""
     if isinstance(image, dict):
-        named = [image[key] for key in ("url", "fileUri", "file_uri") if key in image]
-        image = named[0] if named else UNNAMED_IMAGE
+        image = next(filter(None, map(image.get, _FILE_KEYS)), UNNAMED_IMAGE)
 
     address = str(image)
     is_picture_itself = len(address) > LONGEST_ADDRESS
     return UNNAMED_IMAGE if is_picture_itself else address
 
 
-def _from_tree(value: dict[str, Any]) -> Speech:
-    """Return the current branch of a ChatGPT export."""
-    nodes = value["mapping"]
-    at = value.get("current_node")
-    if at not in nodes:
-        ends = [key for key, node in nodes.items() if not node.get("children")]
-        at = ends[-1] if ends else None
+def _from_tree(nodes: dict[str, Any], last: Any) -> Speech:
+    """Return the current branch of an export of ChatGPT or Open WebUI."""
+    nodes = {key: node for key, node in nodes.items() if isinstance(node, dict)}
+    if last not in nodes:
+        ends = [key for key, node in nodes.items() if not _either(node, "children", "childrenIds")]
+        last = ends[-1] if ends else None
 
     # From its end to its root: every answer that was asked for again began a branch of its own.
     branch = []
-    while at in nodes:
-        message = nodes[at].get("message")
+    while last in nodes:
+        node = nodes.pop(last)
+        message = node.get("message", node)
         if isinstance(message, dict):
             branch.append(message)
 
-        at = nodes[at].get("parent")
+        last = _either(node, "parent", "parentId")
 
     said = _messages(branch[::-1])
     return [(role, words) for role, words in said if words]
+
+
+def _either(node: dict[str, Any], key: str, other: str) -> Any:
+    return node.get(key) or node.get(other)
 
 
 # --- A saved page ---
@@ -553,9 +655,12 @@ def _from_tree(value: dict[str, Any]) -> Speech:
 
 _ROLE_CLASS = re.compile(
     r"(?:[a-z]+[-_]+)?(?P<role>[a-z]+)[-_]+(?:message|msg|turn|bubble|response|query)"
-    r"|(?:message|msg|turn|bubble)[-_]+(?P<last>[a-z]+)"
+    r"|(?:message|msg|turn|bubble|chat)[-_]+(?P<last>[a-z]+)"
 )
-_ROLE_ATTRIBUTES = ("data-message-author-role", "data-role", "data-author", "data-sender")
+_ROLE_ATTRIBUTES = (
+    *("data-message-author-role", "data-role", "data-author", "data-sender"),
+    *("data-speaker", "data-from"),
+)
 _ROLE_TAGS: dict[str, Role] = {"user-query": "user", "model-response": "judge"}
 _MESSAGE_CLASSES = frozenset(("message", "msg", "turn", "bubble", "chat-message"))
 _SILENT_TAGS = frozenset(
@@ -585,27 +690,31 @@ def _role_of_classes(classes: str) -> Role | None:
     return roles.pop() if len(roles) == 1 else None
 
 
+Attributes = dict[str, str | None]
+RoleOfElement = Callable[[str, Attributes], Role | None]
+
+
+def _role_by_attribute(_: str, given: Attributes) -> Role | None:
+    named = next(filter(None, map(given.get, _ROLE_ATTRIBUTES)), None)
+    return _role(named or "")
+
+
+def _role_by_class(tag: str, given: Attributes) -> Role | None:
+    # Claude's page says it by an attribute for tests, and only of the user.
+    classes = f"{given.get('class')} {given.get('data-testid')}"
+    return _ROLE_TAGS.get(tag) or _role_of_classes(classes)
+
+
 class _SavedPage(HTMLParser):
     """Takes a page's text, and whose each part is where the page says so."""
 
-    def __init__(self, *, by_class: bool) -> None:
+    def __init__(self, role_of: RoleOfElement) -> None:
         super().__init__()
         self.said: list[tuple[Role | None, list[str]]] = [(None, [])]
         self._silent = 0
-        self._by_class = by_class
+        self._role_of = role_of
         self._open: list[tuple[str, int]] = []
         """The messages that are open, each by its tag and how many of these are open in it."""
-
-    def _role_of(self, tag: str, given: dict[str, str | None]) -> Role | None:
-        if not self._by_class:
-            named = next(filter(None, map(given.get, _ROLE_ATTRIBUTES)), None)
-            return _role(named or "")
-
-        if tag in _ROLE_TAGS:
-            return _ROLE_TAGS[tag]
-
-        # Claude's page says it by an attribute for tests, and only of the user.
-        return _role_of_classes(f"{given.get('class')} {given.get('data-testid')}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin another part, a line, or an image."""
@@ -648,7 +757,7 @@ class _SavedPage(HTMLParser):
             self.said[-1][1].append(data)
 
 
-def _is_decoration(given: dict[str, str | None]) -> bool:
+def _is_decoration(given: Attributes) -> bool:
     """Tell whether an image is part of the page: an avatar, an icon, an emoji."""
     about = " ".join(str(given.get(key) or "") for key in ("class", "alt", "src"))
     sides = [str(given.get(side) or "") for side in ("width", "height")]
@@ -661,15 +770,16 @@ LARGEST_ICON_PX = 48
 
 def _from_page(text: str) -> Speech:
     """Return what a page says is whose, by its attributes or its classes."""
-    for by_class in (False, True):
-        page = _SavedPage(by_class=by_class)
-        page.feed(text)
-        parts = [(role, "".join(pieces).strip()) for role, pieces in page.said]
-        marked: Speech = [(role, said) for role, said in parts if role is not None and said]
-        if _both_speak(marked):
-            return marked
+    return _whose(text, _role_by_attribute) or _whose(text, _role_by_class)
 
-    return []
+
+def _whose(text: str, role_of: RoleOfElement) -> Speech:
+    """Return what is whose on a page by one kind of sign."""
+    page = _SavedPage(role_of)
+    page.feed(text)
+    parts = [(role, "".join(pieces).strip()) for role, pieces in page.said]
+    marked: Speech = [(role, said) for role, said in parts if role is not None and said]
+    return marked if _both_speak(marked) else []
 
 
 def _from_part_of_page(text: str) -> Speech:
@@ -679,7 +789,7 @@ def _from_part_of_page(text: str) -> Speech:
 
 def _text_of(page: str) -> str:
     """Return the text of a page on which nothing says whose each part is."""
-    plain = _SavedPage(by_class=True)
+    plain = _SavedPage(_role_by_class)
     plain.feed(page)
     return "\n".join("".join(pieces).strip() for _, pieces in plain.said)
 
@@ -699,56 +809,37 @@ def _page_in_archive(text: str) -> str:
 
 # --- Headings ---
 
-_STRONG_USERS = frozenset(
-    (
-        *("user", "human", "prompt", "you", "me"),
-        *("du", "sie", "nutzer", "nutzerin", "benutzer", "gebruiker"),
-        *("utilisateur", "utilisatrice", "vous", "usuario", "usuaria", "usuário", "utente"),
-        *("用户", "使用者", "你说", "ユーザー", "あなた", "사용자", "пользователь"),
-        *"👤👥🧑👩👨🙋🗣🙂",
-    )
-)
-_WEAK_USERS = frozenset(
-    (
-        *("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"),
-        *("user message", "user prompt", "user input", "user query", "human message", "my prompt"),
-    )
-)
-"""Words that also head a paragraph of something else."""
-_JUDGES = frozenset(
-    (
-        *_JUDGE_ROLES,
-        *("assistent", "assistentin", "ki", "assistante", "ia", "asistente", "assistente"),
-        *("助手", "助理", "アシスタント", "어시스턴트", "ассистент"),
-        *"🤖👾🦙",
-    )
-)
-_FAMILY = re.compile(
-    r"(?:chatgpt|gpt|claude|gemini|bard|copilot|grok|llava|llama|qwen|mistral|pixtral|deepseek"
-    r"|cogvlm|internvl|o[134])(?:[-. ]?v?\d[\w. -]*|-[\w.-]+|[ ](?:pro|plus))?"
-)
 _SAYS = re.compile(
     r"[ ](?:said|says|asked|wrote|answered|replied|ha(?:st|t)[ ]gesagt|sagten?|a(?:vez)?[ ]dit)$"
 )
-_SIGN = r"[^\w\s#*<>\[\](){}|`\"'$\\.,:;!?+=~/>&%@^-]*[ \t]*"
+_SIGN = r"[^\w\s#*<>\[\](){}【】|`\"'$\\.,:;!?+=~/>&%@^-]*[ \t]*"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[ \u202f]?[APap]\.?[Mm]\.?)?"
-_DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})"
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = (
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+    rf"|(?:{_MONTH}[ ]\d{{1,2}}|\d{{1,2}}\.?[ ]{_MONTH})(?:,?[ ]\d{{4}})?)"
+)
 _DAY = r"(?:today|yesterday)[ ]at[ ]"
 _STAMP = (
     rf"[\[(]?(?:(?:{_DAY})?{_TIME}|{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?)[\])]?"
 )
+_TURN = r"(?:turn|message|round|exchange)[ ]?\#?\d+"
+_LETTER = r"(?:[^\W_]|[.'/-]|_(?=[^\W_])|:(?=\d+b\b))"
+"""Within a name, which may be a model's: `my_judge`, `lab/Vision-2`, `vision:7b`."""
 _HEADING = re.compile(
     rf"""
     ^[ \t]*(?P<item>\d{{1,3}}[.)][ \t]+|[-*+][ \t]+)?(?P<rule>={{2,}}[ \t]*|-{{2,}}[ \t]*)?
-    (?P<sign>{_SIGN})(?P<mark>(?:\#{{1,6}}[ \t]*)?(?P<bold>\*\*|__|\*|_)?)(?P<inner_sign>{_SIGN})
-    (?P<stamp>{_STAMP}[ \t,|–-]*)?
-    (?P<bracket>[\[(])?
-    (?:(?:turn|message|round|exchange)[ ]?\#?\d+[ \t]*[-–—:.|·][ \t]*)?
-    (?P<name>[^\W\d_](?:[^\W_]|[.'-])*(?:[ ]\#?(?:[^\W_]|[.'-])+){{0,4}})?
+    (?P<sign>{_SIGN})(?P<mark>(?:\#{{1,6}}(?!\d)[ \t]*)?(?P<bold>\*{{1,3}}|__?)?)
+    (?P<inner_sign>{_SIGN})(?P<stamp>{_STAMP}[ \t,|–-]*)?
+    (?:[\[(]{_TURN}[\])][ \t]*|\#\d+:?[ \t]+)?
+    (?P<bracket>[\[(<【])?
+    (?:{_TURN}[ \t]*[-–—:.|·][ \t]*)?
+    (?P<name>[^\W\d_]{_LETTER}*(?:[ ]\#?[^\W_]{_LETTER}*){{0,4}})?
     (?P<late_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP})?
     (?:[ \t]*[\[(][^\])\n]{{0,40}}[\])])?
-    (?P<bracket_end>[\])])?(?:[ \t]*[=-]{{2,}}(?=[ \t]*$))?
-    [ \t\u00a0\u202f]*(?P<colon>[:：>|]?)[ \t]*(?:(?P=bold))?[ \t]*(?P<after>[:：]?)
+    (?(bracket)[\])>】])(?:[ \t]*[=-]{{2,}}(?=[ \t]*$))?
+    [ \t\u00a0\u202f]*(?P<colon>[:：>|→–—]?)[ \t]*(?:(?P=bold))?
+    (?:[ \t]*\([^)\n]{{0,40}}\))?[ \t]*(?P<after>[:：→–—]?)
     (?P<last_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP}(?=[ \t]*$))?
     [ \t]*(?:\#+[ \t]*$)?(?P<rest>[^\n]*)$
     """,
@@ -898,12 +989,13 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     name = _name_in(match)
     if not name or len(name) > LONGEST_NAME:
         return None
-    if bool(match["bracket"]) != bool(match["bracket_end"]):
-        return None
 
     # A bar also stands between the cells of a table.
     if match["colon"] == "|" and not match["stamp"]:
         return None
+
+    if name in match["sign"]:
+        return _under_sign(match, name)
 
     alone = not match["rest"].strip()
     stamped = any(match.group("stamp", "late_stamp", "last_stamp"))
@@ -919,10 +1011,17 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     return _Heading(name, style, stamped, alone, match.start(), match.start("rest"))
 
 
+def _under_sign(match: re.Match[str], sign: str) -> _Heading:
+    """Return a line that an emoji alone begins: all that follows it but a colon is said."""
+    words = match.string[match.end("sign") : match.end()]
+    begin = match.end() - len(words.lstrip(" :："))
+    return _Heading(sign, ("", "emoji"), False, not words.strip(" :："), match.start(), begin)
+
+
 def _mark_of(match: re.Match[str]) -> str:
     """Return how a heading is marked: `##`, `**`, `[`, `==`; and by `>` or `|` for a colon."""
     rule = (match["rule"] or "").strip()[:2]
-    instead_of_colon = match["colon"] if match["colon"] in {">", "|"} else ""
+    instead_of_colon = (match["colon"] or match["after"]).strip(":：")
     return (match["mark"].strip() or match["bracket"] or rule) + instead_of_colon
 
 
@@ -941,12 +1040,13 @@ def _signs_in(match: re.Match[str]) -> str:
 
 def _name_in(match: re.Match[str]) -> str:
     """Return who a heading names, be it by an emoji alone."""
-    if match["name"]:
-        return _bare_name(match["name"])
+    name = _bare_name(match["name"] or "")
+    if name in _STRONG_USERS or _is_judge(name):
+        return name
 
     people = _STRONG_USERS | _JUDGES
     # Skin tones and professions are separate characters after the first.
-    return next((sign for sign in _signs_in(match) if sign in people), "")
+    return next((sign for sign in _signs_in(match) if sign in people), name)
 
 
 def _bare_name(name: str) -> str:
@@ -986,6 +1086,7 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     times = Counter(each.name for each in alike)
     others = [name for name in times if name != user and name not in _STRONG_USERS]
     answering = [name for name in others if _take_turns(alike, user, name)]
+    answering = answering or _next_after(alike, user)
 
     # A bare name on a line of its own may be part of the text, however well known it is.
     if user in _STRONG_USERS and style != BARE:
@@ -1025,6 +1126,15 @@ def _take_turns(headings: Sequence[_Heading], user: str, judge: str) -> bool:
     return turns == expected[: len(turns)]
 
 
+def _next_after(headings: Sequence[_Heading], user: str) -> list[str]:
+    """Return the name that follows a user each time, if there is one: it may be repeated within
+    the reply."""
+    after = {
+        then.name for each, then in pairwise(headings) if each.name == user and then.name != user
+    }
+    return list(after) if len(after) == 1 else []
+
+
 def _laid_out_alike(headings: Sequence[_Heading], user: str, names: Sequence[str]) -> list[str]:
     """Return those names which stand alone on a line where the user's does, and beside the words
     where it does not."""
@@ -1037,7 +1147,8 @@ def _laid_out_alike(headings: Sequence[_Heading], user: str, names: Sequence[str
 def _unknown_user(headings: Sequence[_Heading]) -> Pair | None:
     """Return who speaks with a judge that is known, in a messenger's export for instance.
 
-    Only where times or Markdown headings tell speakers from the words they say.
+    The one name that the judge answers each time; as the very first heading, or where times or
+    Markdown headings tell speakers from the words they say.
     """
     judges = [each for each in headings if _is_judge(each.name)]
     if len(judges) < 2:
@@ -1045,11 +1156,12 @@ def _unknown_user(headings: Sequence[_Heading]) -> Pair | None:
 
     judge = judges[0]
     alike = [each for each in headings if each.style == judge.style]
-    if judge.stamped:
-        alike = [each for each in alike if each.stamped]
-    elif not judge.style[1].startswith("#"):
-        return None
-
     names = {each.name for each in alike} - {judge.name}
     users = [name for name in names if _take_turns(alike, name, judge.name)]
-    return (users[0], judge.name, judge.style) if len(names) == len(users) == 1 else None
+    sure = len(names) == 1 and (judge.stamped or judge.style[1].startswith("#"))
+    if len(users) != 1 or any(map(_is_judge, names)):
+        return None
+    if not sure and headings[0].name != users[0]:
+        return None
+
+    return users[0], judge.name, judge.style

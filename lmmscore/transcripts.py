@@ -11,24 +11,29 @@ from urllib.parse import unquote
 
 from lmmscore.conversation import ordinal
 from lmmscore.errors import FileProblem
-from lmmscore.speakers import IMAGE_FILE, UNNAMED_IMAGE, spoken_in, what_is_found
+from lmmscore.speakers import IMAGE_FILE, UNNAMED_IMAGE, spoken_in, unquoted, what_is_found
 from lmmscore.yaml_files import read_text
 
 _IMAGE = re.compile(
     r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
     (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>
       |!\[[^\]]*\]\(\s*(?:<(?P<angled>[^<>\n]+)>|(?P<link>[^)\s>]+))[^)\n]*\)
+      |<img>(?P<within>[^<>\n]+)
       |!\[\[(?P<wiki>[^\]|\n]+)(?:\|[^\]\n]*)?\]\])
     (?:\s*</(?:img|button|p|div|center|a)>)*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+_SIGNS = r"(?:[^\w\s.+-]{1,4}[ \t]*)?"
 _PLAIN_IMAGE = re.compile(
-    rf"""^[ \t]*[\[(<]?(?:[^\W\d_][\w \t#-]{{0,30}}:[ \t]*|image>)?
-    (?:\[[^\]\n]*\]\()?(?P<plain>[^\s<>|:"*?\[\]()]+{IMAGE_FILE.pattern.removesuffix("$")})\)?
-    (?:</image>|[\])>])?(?:[ \t]*\(file[ ]attached\))?[ \t]*$""",
+    rf"""^[ \t]*(?![*][ \t]){_SIGNS}(?:[^\W\d_][\w \t#-]{{0,30}}:[ \t]*|image>)?{_SIGNS}
+    (?:[^\]\n]*\]\()?(?P<plain>[^\s<>|:"*?`\[\]()]+{IMAGE_FILE.pattern.removesuffix("$")})
+    (?:</image>|{_SIGNS})(?:[ \t]*\(file[ ]attached\))?[ \t]*$
+    |^[ \t]*[\[(<](?:image|picture|photo|media)(?:[ ]\#?\d+)?(?:[ ](?:omitted|attached))?[\])>]
+    |<image>|<\|vision_start\|>.*?<\|vision_end\|>""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-"""A picture by its file name, alone on its line: `[Image: 6_SINE.png]`, `6.png (file attached)`."""
+"""A picture by its file name, alone on its line: `[Image: 6_SINE.png]`, `6.png (file attached)`;
+or by a mark that stands where it was: `[image]`."""
 
 _SOURCE = r"(?:source|original|input|unedited)"
 _SOURCE_WORDS = re.compile(rf"\b{_SOURCE}\b", re.IGNORECASE)
@@ -245,6 +250,7 @@ def load_transcript(path: Path) -> Transcript:
         raise FileProblem(f"{path}: {error}") from error
 
     # File names in the text are pictures only where nothing else is.
+    said = [(role, unquoted(words)) for role, words in said]
     prompts = [words for role, words in said if role == "user"]
     image = _IMAGE if any(map(_IMAGE.search, prompts)) else _PLAIN_IMAGE
     turns: list[TranscriptTurn] = []
@@ -277,8 +283,8 @@ def _turn(prompt: str, image: re.Pattern[str]) -> TranscriptTurn:
     for match in image.finditer(prompt):
         # Each pattern has several groups, of which one is the address.
         found = match.groupdict()
-        names = (found.get(key) for key in ("src", "link", "angled", "wiki", "plain"))
-        images.append(_image_name(next(filter(None, names), "")))
+        names = (found.get(key) for key in ("src", "link", "angled", "wiki", "within", "plain"))
+        images.append(_image_name(next(filter(None, names), UNNAMED_IMAGE)))
 
     return TranscriptTurn(image.sub("", prompt).strip(), tuple(images), "")
 
