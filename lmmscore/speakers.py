@@ -905,20 +905,15 @@ def _in_style(headings: Sequence[_Heading], style: Style, user: str) -> list[_He
 
 def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Heading]:
     """Return the headings under which two speakers speak."""
-    turns: list[_Heading] = []
-    # A greeting before the first question answers nothing.
-    before = judge
-    for each in headings:
-        if each.name not in {user, judge}:
-            continue
+    spoken = [each for each in headings if each.name in {user, judge}]
+    first = next(each for each in spoken if each.name == judge)
 
-        # Nobody answers themselves: a second heading of the judge is part of the reply it is in.
-        if (before, each.name) != (judge, judge):
-            turns.append(each)
-
-        before = each.name
-
-    return turns
+    # A reply may come in several messages, but a name that is laid out otherwise is part of one.
+    return [
+        each
+        for before, each in zip([first, *spoken], spoken, strict=False)
+        if (before.name, each.name) != (judge, judge) or each.alone == first.alone
+    ]
 
 
 def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
@@ -990,12 +985,12 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     if not name or len(name) > LONGEST_NAME:
         return None
 
+    if name in match["sign"]:
+        return _under_sign(match, name)
+
     # A bar also stands between the cells of a table.
     if match["colon"] == "|" and not match["stamp"]:
         return None
-
-    if name in match["sign"]:
-        return _under_sign(match, name)
 
     alone = not match["rest"].strip()
     stamped = any(match.group("stamp", "late_stamp", "last_stamp"))
@@ -1097,7 +1092,8 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
             return "" if fuller or _answers_too(alike, others, judge) else judge
 
     if times[user] > 1 and len(answering) > 1:
-        answering = _laid_out_alike(alike, user, answering)
+        models = [name for name in answering if re.search(r"\d", name)]
+        answering = _laid_out_alike(alike, user, models or answering)
 
         # Still two names that take turns with the user: a wrong cut would be worse than none.
         if len(answering) > 1:

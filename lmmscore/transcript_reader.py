@@ -19,7 +19,7 @@ from lmmscore.conversation import Conversation, Repair, Turn
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.importers.document import factors_in, item_of
+from lmmscore.importers.document import factors_in, item_of, speaks_of_sum
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Fault, FaultKind, Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
@@ -374,7 +374,7 @@ def _stated(transcript: Transcript, scoring: int | None, n: int) -> dict[int, Fr
     or under their own name beside the others."""
     last = transcript.edit_turns[-1] if scoring is None else scoring
     for turn in reversed(transcript.turns[last + 1 :]):
-        stated = read_overall(turn.reply, n)
+        stated = read_overall(turn.reply, n) if speaks_of_sum(turn) else {}
         if stated:
             return stated
 
