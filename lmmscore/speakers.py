@@ -540,8 +540,8 @@ def _uploads(message: dict[str, Any]) -> list[dict[str, Any]]:
     beside = about.get("attachments") if isinstance(about, dict) else None
     files = message.get("files") or message.get("attachments") or beside or []
     keys = ("images", "image", "photo", "driveImage")
-    images = next(filter(None, map(message.get, keys)), [])
-    listed = images if isinstance(images, list) else [images]
+    images = [message[key] for key in keys if message.get(key)]
+    listed = images[0] if images and isinstance(images[0], list) else images
     return [
         *(file for file in files if isinstance(file, dict)),
         *({"type": "image", "url": _image_address(image)} for image in listed),
