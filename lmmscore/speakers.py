@@ -394,7 +394,7 @@ def _chosen(message: Any) -> Any:
         return message
 
     number = message.get("currentlySelected")
-    return versions[number if isinstance(number, int) and number < len(versions) else -1]
+    return versions[number] if number in range(len(versions)) else versions[-1]
 
 
 def _roles(speakers: Iterable[str]) -> dict[str, Role]:
@@ -538,7 +538,8 @@ def _uploads(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a message says of each file that came with it."""
     about = message.get("metadata")
     beside = about.get("attachments") if isinstance(about, dict) else None
-    files = message.get("files") or message.get("attachments") or beside or []
+    files = message.get("files") or message.get("attachments") or beside
+    files = files if isinstance(files, list) else []
     keys = ("images", "image", "photo", "driveImage")
     images = [message[key] for key in keys if message.get(key)]
     listed = images[0] if images and isinstance(images[0], list) else images
@@ -594,10 +595,9 @@ def _words(content: Any) -> str:
         return content
     if isinstance(content, list):
         return "\n".join(filter(None, map(_words, content)))
-    if (
-        not isinstance(content, dict)
-        or {content.get("type"), content.get("content_type")} & _UNSAID
-    ):
+    if not isinstance(content, dict):
+        return ""
+    if {str(content.get("type")), str(content.get("content_type"))} & _UNSAID:
         return ""
 
     for key in ("parts", "content"):
@@ -625,29 +625,23 @@ def _image_address(image: Any) -> str:
     return UNNAMED_IMAGE if is_picture_itself else address
 
 
-def _from_tree(nodes: dict[str, Any], last: Any) -> Speech:
+def _from_tree(tree: dict[str, Any], last: Any) -> Speech:
     """Return the current branch of an export of ChatGPT or Open WebUI."""
-    nodes = {key: node for key, node in nodes.items() if isinstance(node, dict)}
-    if last not in nodes:
-        ends = [key for key, node in nodes.items() if not _either(node, "children", "childrenIds")]
+    nodes = {key: node for key, node in tree.items() if isinstance(node, dict)}
+    if str(last) not in nodes:
+        ends = [
+            key for key in nodes if not nodes[key].get("children", nodes[key].get("childrenIds"))
+        ]
         last = ends[-1] if ends else None
 
     # From its end to its root: every answer that was asked for again began a branch of its own.
     branch = []
-    while last in nodes:
-        node = nodes.pop(last)
-        message = node.get("message", node)
-        if isinstance(message, dict):
-            branch.append(message)
+    while str(last) in nodes:
+        node = nodes.pop(str(last))
+        branch.append(node.get("message", node))
+        last = node.get("parent", node.get("parentId"))
 
-        last = _either(node, "parent", "parentId")
-
-    said = _messages(branch[::-1])
-    return [(role, words) for role, words in said if words]
-
-
-def _either(node: dict[str, Any], key: str, other: str) -> Any:
-    return node.get(key) or node.get(other)
+    return [(role, words) for role, words in _messages(branch[::-1]) if words]
 
 
 # --- A saved page ---

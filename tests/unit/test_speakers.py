@@ -358,6 +358,21 @@ def test_a_heading_in_every_reply_is_not_the_judge():
     ] * 2
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": ["x"], "content_type": {}},
+        {"role": "user", "content": [{"type": {}}], "files": 5, "images": {"a": 1}},
+        {"versions": [3], "currentlySelected": -9},
+        {"mapping": {"a": 5, "b": {"message": 3, "parent": ["x"]}}, "current_node": ["b"]},
+    ],
+)
+def test_json_of_odd_values_is_no_chat(odd):
+    """What stands where a text, a list or a number belongs does not end the program."""
+    for value in (odd, [odd], {"messages": [odd]}):
+        assert {role for role, _ in spoken_in(json.dumps(value))} <= {"user"}
+
+
 def test_a_tree_of_messages_that_is_a_ring_has_an_end():
     """An export whose messages name each other as parents is read once."""
     ring = {key: {"message": None, "parent": other} for key, other in ("ab", "ba")}
