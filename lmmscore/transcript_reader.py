@@ -19,7 +19,7 @@ from lmmscore.conversation import Conversation, Repair, Turn
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.importers.document import factors_in, item_of
+from lmmscore.importers.document import factors_in, item_of, speaks_of_sum
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Fault, FaultKind, Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
@@ -374,7 +374,7 @@ def _stated(transcript: Transcript, scoring: int | None, n: int) -> dict[int, Fr
     or under their own name beside the others."""
     last = transcript.edit_turns[-1] if scoring is None else scoring
     for turn in reversed(transcript.turns[last + 1 :]):
-        stated = read_overall(turn.reply, n)
+        stated = read_overall(turn.reply, n) if speaks_of_sum(turn) else {}
         if stated:
             return stated
 
@@ -407,7 +407,7 @@ class TranscriptPlan(Plan):
 
 def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, command: str = "") -> Run:
     """Write a run made of transcripts, one session each, and return it."""
-    all_read = [read_transcript(path, dialog) for path in paths]
+    all_read = _read_all(paths, dialog)
     _refuse_unlike(all_read)
     name = load_dialog(dialog).name if dialog else "transcript"
     protocol = Protocol(_dialog_of(all_read[0], name))
@@ -431,6 +431,21 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
                 writer.take(result_of(unit, protocol, [played]))
 
         return writer.finish("finished")
+
+
+def _read_all(paths: Sequence[Path], dialog: str | None) -> list[Replayed]:
+    """Return what each transcript says. Raises FileProblem with all that cannot be read."""
+    found: list[Replayed] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            found.append(read_transcript(path, dialog))
+        except FileProblem as error:
+            problems.append(str(error))
+
+    if problems:
+        raise FileProblem("\n".join(problems))
+    return found
 
 
 def _benchmark_of(paths: Sequence[Path], sessions: Sequence[Session]) -> Benchmark:
@@ -543,6 +558,12 @@ def _items_of(sessions: Sequence[Session]) -> tuple[Item, ...]:
                 f"item {item.id} is of the task {known.task} in one transcript and of {item.task} "
                 "in another; rename one of the items"
             )
+        if known.instruction and item.instruction not in {"", known.instruction}:
+            raise LmmscoreError(
+                f"item {item.id} is to {known.instruction!r} in one transcript and to "
+                f"{item.instruction!r} in another; rename one of the items"
+            )
+
         found[item.id] = replace(known, edits={**known.edits, **item.edits})
 
     return tuple(found.values())

@@ -85,6 +85,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     every conversation and, with --human, the agreement with raters. A run that is still going is
     shown as far as it has got.
     """
+    from lmmscore.cli.run import without_folders
     from lmmscore.report.formats.terminal import counting
     from lmmscore.report.page import PageOptions, write_page
 
@@ -96,7 +97,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
         assets=options["assets"],
         full_images=options["full_images"],
         thumb_px=options["thumb_px"],
-        command=shlex.join(["lmmscore", *sys.argv[1:]]),
+        command=shlex.join(["lmmscore", *map(without_folders, sys.argv[1:])]),
         counting=counting,
     )
     written = write_page(opened, page)

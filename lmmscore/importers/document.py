@@ -561,8 +561,16 @@ def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
     return scoring, next(sums, None)
 
 
+_SUM = re.compile(r"overall|weighted|S\\?_\{?all|total|final|average|\bsums?\b", re.IGNORECASE)
+
+
+def speaks_of_sum(turn: TranscriptTurn) -> bool:
+    """Tell whether an overall score is asked for, or given under such a name."""
+    return _SUM.search(f"{turn.prompt}\n{turn.reply}") is not None
+
+
 def _asks_for_sum(turn: TranscriptTurn, n: int) -> bool:
-    asked = re.search(r"overall|weighted|S\\?_\{?all|total", turn.prompt, re.IGNORECASE)
+    asked = _SUM.search(turn.prompt)
     return bool(asked) and (not turn.reply or bool(read_overall(turn.reply, n)))
 
 

@@ -562,9 +562,9 @@ _MENTIONED = {
         re.IGNORECASE,
     ),
 }
-_NOT_GIVEN = re.compile(
-    r"\W*(?:is|are)\s+(?:not\s+(?:given|provided|shown)|AI-generated)", re.IGNORECASE
-)
+_NOT_GIVEN = re.compile(r"\W*(?:is|are)\s+not\s+(?:given|provided|shown)", re.IGNORECASE)
+_OF_ALL = re.compile(r"\W*(?:is|are)\s+AI-generated", re.IGNORECASE)
+"""What follows `all the input images` where whatever is shown is meant."""
 
 
 def mentioned_images(text: str) -> list[str]:
@@ -574,9 +574,10 @@ def mentioned_images(text: str) -> list[str]:
 
     found: list[tuple[int, str]] = []
     for kind, expression in _MENTIONED.items():
-        matches = list(expression.finditer(text))
-        if matches and not any(_NOT_GIVEN.match(text, match.end()) for match in matches):
-            found.append((matches[0].start(), kind))
+        ends = {match.end(): match.start() for match in expression.finditer(text)}
+        told = [ends[end] for end in ends if not _OF_ALL.match(text, end)]
+        if told and not any(_NOT_GIVEN.match(text, end) for end in ends):
+            found.append((told[0], kind))
 
     kinds = [kind for _, kind in sorted(found)]
     # Protocols show what is judged last.

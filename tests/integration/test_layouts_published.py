@@ -265,7 +265,7 @@ def test_one_vibe_model_alone(tmp_path: Path) -> None:
 
 def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     """With the data set at hand an item has its source, its target, and the source with the marks drawn on it."""
-    vibe(tmp_path / "results", "m", [entry("1"), entry("2")])
+    vibe(tmp_path / "results", "m", [entry("1"), entry("2"), entry("3")])
     task = tmp_path / "VIBE" / "Tasks" / "Level-1-Deictic" / "Addition"
     paint(tmp_path / "VIBE", "Common_Corpus/a.png", "Common_Corpus/b.png")
     paint(task, "target/1.png")
@@ -273,6 +273,9 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     layer.putpixel((3, 3), (255, 0, 0, 255))
     (task / "marks").mkdir()
     layer.save(task / "marks" / "1.png")
+    layer.putpixel((3, 3), (0, 255, 0, 255))
+    (task / "more").mkdir()
+    layer.save(task / "more" / "1.png")
     first = {
         "source": "Common_Corpus/a.png",
         "visual_instruction": "marks/1.png",
@@ -281,18 +284,21 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     rows = [
         {"id": "1", "file_paths": first},
         {"id": "2", "file_paths": {"source": "Common_Corpus/b.png"}},
+        {"id": "3", "file_paths": {**first, "visual_instruction": "more/1.png"}},
     ]
     (task / "Addition.json").write_text(json.dumps(rows))
     benchmark = made(
         tmp_path / "results", "--source", tmp_path / "VIBE", "--out", tmp_path / "out" / "b.yaml"
     )
-    one, two = benchmark.items
+    one, two, three = benchmark.items
     assert set(one.images) == {"source", "marked", "reference"} and set(two.images) == {"source"}
     with Image.open(one.images["marked"]) as marked, Image.open(one.images["source"]) as source:
         assert marked.getpixel((3, 3)) == (255, 0, 0)
         assert marked.getpixel((8, 8)) == source.getpixel((8, 8))
+    with Image.open(three.images["marked"]) as marked:
+        assert marked.getpixel((3, 3)) == (0, 255, 0), "another layer of the same name"
     # The layer of marks was drawn over the source; by itself nothing uses it.
-    assert [problem.kind for problem in check_benchmark(benchmark)] == ["unused-pictures"]
+    assert {problem.kind for problem in check_benchmark(benchmark)} == {"unused-pictures"}
 
 
 # GEdit-Bench

@@ -272,6 +272,8 @@ def test_nameless_images_that_nothing_describes_are_asked_for_in_order(tmp_path:
         ("Image A: a reference. Image B follows.\nImage B: generated from the reference image",
          ["reference", "edit"]),
         ("You see a source image, a mask image and an edited image.", ["source", "mask", "edit"]),
+        ("All the input images are AI-generated. Two images are given: the original AI-generated "
+         "image, and an edited version of it.", ["source", "edit"]),
         ("Rate the change from the first given image to the second given image.", None),
     ],
 )  # fmt: skip

@@ -743,14 +743,19 @@ def test_a_run_that_is_still_going_is_shown_as_far_as_it_is(run: Run, tmp_path: 
     assert "This run is not finished" in text and "CleanEdit" in text
 
 
-def test_a_page_about_two_runs_leaves_their_own_pages_alone(run: Run, tmp_path: Path) -> None:
-    """`report A B` writes a page of its own beside the first run."""
+def test_a_page_about_two_runs_leaves_their_own_pages_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`report A B` writes a page of its own beside the first run, without this machine's folders."""
     for name in ("a", "b"):
         shutil.copytree(run.path, tmp_path / name)
         (tmp_path / name / "report.html").write_text("own", encoding="utf-8")
     paths = [str(tmp_path / name) for name in ("a", "b")]
+    monkeypatch.setattr(sys, "argv", ["lmmscore", "report", *paths])
     done = CliRunner().invoke(program, ["report", *paths], catch_exceptions=False)
     assert done.stdout.strip() == str(tmp_path / "report-a-b.html")
+    page = (tmp_path / "report-a-b.html").read_text(encoding="utf-8")
+    assert "lmmscore report a b" in page and str(tmp_path) not in page
     assert (tmp_path / "a" / "report.html").read_text(encoding="utf-8") == "own"
 
 

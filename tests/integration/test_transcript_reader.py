@@ -11,8 +11,8 @@ import lmmscore
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import FileProblem, JudgeError
 from lmmscore.run_folder import open_run
+from lmmscore.speakers import spoken_in
 from lmmscore.transcript_reader import read_transcript
-from lmmscore.transcripts import spoken_in
 from tests.conftest import bulleted, picture
 
 SCORE = "Score them: S_acc, S_pre, S_qua, S_real from 1 to 10."
@@ -387,6 +387,7 @@ def test_edits_may_be_scored_one_by_one(tmp_path: Path) -> None:
     [
         *("![[{}]]", "[Image: {}]", "<attached: {}>", "{} (file attached)", "{}"),
         *("Uploaded image: {}", "[12.png]({})", "![](<{}>)", "![x](https://x.org/a%20b/{}?se=1)"),
+        *('<image: "{}">', "📎 {}", "`{}`", "*[{}]*", "<img>{}</img>"),
     ],
 )
 def test_pictures_are_found_however_a_chat_names_them(tmp_path: Path, form: str) -> None:
@@ -403,6 +404,29 @@ def test_file_names_in_a_chat_that_shows_pictures_are_words(tmp_path: Path) -> N
     """A list of what will be shown is not shown yet."""
     listed = ("I will show you:\n6_src.jpg\n6_a.png\n6_b.png\n6_c.png", "Go on.")
     assert overalls(chat(tmp_path / "t.md", listed, SOURCE, *EDITS, SCORED)) == OVERALLS
+
+
+@pytest.mark.parametrize("form", ["<image>", "[image]", "LLaVA", "ms-swift", "Ollama"])
+def test_a_mark_stands_for_a_picture(tmp_path: Path, form: str) -> None:
+    """The picture has the name that the file lists for it, or none."""
+    told = [("m/6_src.jpg", "This is the source image."), ("", SCORE)]
+    told[1:1] = [(f"m/6_{name}.png", "Another.") for name in ("a", "b")]
+    replies = ["A fox.", "Fine.", "Fine.", bulleted([(1, 2, 3, 4), (9, 8, 7, 6)])]
+    names = [name for name, _ in told if name]
+    mark = "" if form == "Ollama" else form if form[0] in "<[" else "<image>"
+    messages: list[dict[str, object]] = []
+    for (name, words), reply in zip(told, replies, strict=True):
+        shown = {"images": [name]} if name and form == "Ollama" else {}
+        asked = f"{mark}\n{words}" if name else words
+        messages += [{"role": "user", "content": asked, **shown}]
+        messages += [{"role": "assistant", "content": reply}]
+
+    lists = {"LLaVA": {"image": names}, "ms-swift": {"images": names}}.get(form, {})
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"messages": messages, **lists}))
+    edits = read_transcript(path).edits
+    assert [float(edit.overall or 0) for edit in edits] == [2.0, 8.0]
+    assert [edit.method for edit in edits] == ([None, None] if form[0] in "<[" else ["a", "b"])
 
 
 def test_an_export_of_chatgpt_has_the_names_of_its_pictures(tmp_path: Path) -> None:
@@ -580,6 +604,8 @@ def test_slips_of_arithmetic_are_counted_over_all_transcripts(tmp_path: Path) ->
     sums = "Image 1: S_all = 8\nImage 2: S_all = 9"
     one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)], sums)
     two = told(tmp_path / "two.md", "", [(6,) * 4, (7,) * 4], bulleted([(6,) * 4, (7,) * 4]))
+    thanks = "\n\n## Prompt:\n\nThanks!\n\n## ChatGPT:\n\nI gave image 1 a 5 for accuracy."
+    two.write_text(two.read_text() + thanks)
     assert replay(one, two, "--out", tmp_path / "run").exit_code == 0
     assert open_run(tmp_path / "run").manifest.slips == 1
 

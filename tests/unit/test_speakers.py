@@ -8,7 +8,7 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.parsing import read_overall
-from lmmscore.transcripts import spoken_in
+from lmmscore.speakers import spoken_in
 
 ASKED, ANSWERED = "Score them.", "Image 1: S_acc: 8"
 TREE = {
@@ -85,6 +85,21 @@ FORMS = {
     "round brackets": f"(user)\n{ASKED}\n\n(assistant)\n{ANSWERED}",
     "italics": f"#### _You_:\n{ASKED}\n\n#### _ChatGPT_:\n{ANSWERED}",
     "bars": f"2024-05-01T10:00:00Z | user | {ASKED}\n2024-05-01T10:00:09Z | assistant | {ANSWERED}",
+    "date in words": (
+        f"User - May 1, 2024 at 10:00 PM\n{ASKED}\nZebra - 1 May 2024, 22:01\n{ANSWERED}"
+    ),
+    "date after bold": (
+        f"**User** (May 1, 2024, 10:00):\n{ASKED}\n**Zebra** (May 1, 2024, 10:01):\n{ANSWERED}"
+    ),
+    "emoji before the words": f"🧑 {ASKED}\n\n🤖 {ANSWERED}",
+    "emoji before an unknown name": f"👤 User\n{ASKED}\n🤖\n{ANSWERED}",
+    "model's path": f"User:\n{ASKED}\n\nlab/Zebra_2-7B:\n{ANSWERED}",
+    "model's tag": f"User: {ASKED}\nzebra:7b: {ANSWERED}",
+    "turns in brackets": f"[Turn 1] User: {ASKED}\n[Turn 1] Assistant: {ANSWERED}",
+    "angles": f"<User>: {ASKED}\n<Assistant>: {ANSWERED}",
+    "lenticular brackets": f"【用户】\n{ASKED}\n【助手】\n{ANSWERED}",
+    "stars": f"*** User ***\n{ASKED}\n*** Assistant ***\n{ANSWERED}",
+    "dashes for colons": f"**User** – {ASKED}\n**Assistant** – {ANSWERED}",
     "Alpaca": f"### Instruction:\n{ASKED}\n\n### Response:\n{ANSWERED}",
     "exporter": (
         "# Judging\n\n**User:** Anna (a@b.c)  \n**Created:** 5/1/2024 10:00  \n\n"
@@ -133,6 +148,53 @@ FORMS = {
             {"type": "ai", "data": {"content": ANSWERED}},
         ]
     ),
+    "unknown judge in JSON": json.dumps(
+        [
+            {"role": "system", "content": "Be fair."},
+            {"role": "user", "content": ASKED},
+            {"role": "zebra", "content": ANSWERED},
+        ]
+    ),
+    "unknown user in CSV": f"turn,speaker,message\n1,Anna,{ASKED}\n2,GPT-4o,{ANSWERED}\n",
+    "YAML of exchanges": f"turns:\n- user: {ASKED}\n  assistant: '{ANSWERED}'\n",
+    "LibreChat": json.dumps(
+        {
+            "messages": [
+                {"sender": "User", "isCreatedByUser": True, "text": ASKED},
+                {"sender": "My preset", "isCreatedByUser": False, "text": ANSWERED},
+            ]
+        }
+    ),
+    "LM Studio": json.dumps(
+        {
+            "messages": [
+                {"versions": [MESSAGES[0]], "currentlySelected": 0},
+                {
+                    "versions": [
+                        {"role": "assistant", "steps": [{"content": [{"text": ANSWERED}]}]},
+                        {"role": "assistant", "content": "discarded"},
+                    ],
+                    "currentlySelected": 0,
+                },
+            ]
+        }
+    ),
+    "Open WebUI": json.dumps(
+        [
+            {
+                "chat": {
+                    "history": {
+                        "messages": {
+                            "a": {**MESSAGES[0], "parentId": None, "childrenIds": ["b", "c"]},
+                            "b": {**MESSAGES[1], "parentId": "a", "childrenIds": []},
+                            "c": {"role": "assistant", "content": "discarded", "parentId": "a"},
+                        },
+                        "currentId": "b",
+                    }
+                }
+            }
+        ]
+    ),
     "SillyTavern": "\n".join(
         map(
             json.dumps,
@@ -162,6 +224,10 @@ FORMS = {
     "page of Gemini": (
         f"<html><body><user-query><p>{ASKED}</p></user-query>"
         f"<model-response><div>{ANSWERED}</div></model-response><p>Gemini errs.</p></body></html>"
+    ),
+    "page with names for classes": (
+        f"<html><body><div class='user'>{ASKED}</div><div class='assistant'>{ANSWERED}</div>"
+        "</body></html>"
     ),
     "page with two classes": (
         f"<div class='chat-message user'>{ASKED}</div>"
@@ -212,6 +278,8 @@ def test_a_chat_is_read_in_the_form_people_have_it(text):
         ("You", "ChatGPT"),
         ("Anna — Today at 10:00 AM", "ChatGPT — Today at 10:01 AM"),
         ("User message:", "Model response:"),
+        ("Researcher:", "GPT-4V:"),
+        ("#1 User", "#2 Assistant"),
     ],
 )
 def test_a_longer_chat_tells_its_speakers_by_their_taking_turns(names):
@@ -272,6 +340,43 @@ def test_headings_of_turns_are_nobodys_words():
     exchange = "## Turn {}\n\n**User:**\n\n" + ASKED + "\n\n**Assistant:**\n\n" + ANSWERED + "\n\n"
     text = exchange.format(1) + exchange.format(2)
     assert spoken_in(text) == [("user", ASKED), ("judge", ANSWERED)] * 2
+
+
+@pytest.mark.parametrize("judge", ["ChatGPT said:", "**Zebra:**"])
+def test_a_reply_in_two_messages_keeps_no_name_in_its_middle(judge):
+    """A second message of the judge is a message, not a heading in the first."""
+    user = "You said:" if "said" in judge else "**You:**"
+    text = f"{user}\n{ASKED}\n{judge}\nYes.\n" * 2 + f"{judge}\n{ANSWERED}"
+    assert spoken_in(text)[-2:] == [("judge", "Yes."), ("judge", ANSWERED)]
+
+
+def test_a_heading_in_every_reply_is_not_the_judge():
+    """The name of a model tells who answers among others that come each time."""
+    exchange = f"User: {ASKED}\nZebra-7B: Well.\nNote: none\nSummary: {ANSWERED}\n"
+    assert [words for _, words in spoken_in(exchange * 2)][1::2] == [
+        f"Well.\nNote: none\nSummary: {ANSWERED}"
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": ["x"], "content_type": {}},
+        {"role": "user", "content": [{"type": {}}], "files": 5, "images": {"a": 1}},
+        {"versions": [3], "currentlySelected": -9},
+        {"mapping": {"a": 5, "b": {"message": 3, "parent": ["x"]}}, "current_node": ["b"]},
+    ],
+)
+def test_json_of_odd_values_is_no_chat(odd):
+    """What stands where a text, a list or a number belongs does not end the program."""
+    for value in (odd, [odd], {"messages": [odd]}):
+        assert {role for role, _ in spoken_in(json.dumps(value))} <= {"user"}
+
+
+def test_a_tree_of_messages_that_is_a_ring_has_an_end():
+    """An export whose messages name each other as parents is read once."""
+    ring = {key: {"message": None, "parent": other} for key, other in ("ab", "ba")}
+    assert spoken_in(json.dumps({"mapping": ring, "current_node": "a"})) == []
 
 
 def test_of_an_accounts_export_the_conversation_with_pictures_is_read():

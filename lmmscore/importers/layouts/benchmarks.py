@@ -6,6 +6,7 @@ was asked of whom; pictures are found by the keys, categories and paths that sta
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -775,12 +776,16 @@ def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
         item.images["marked"] = layer
         return
 
-    marked = pictures / "marked" / item.task / f"{layer.stem}.png"
     try:
+        # By what it is drawn from: layers of one name in two folders, or changed since, are others.
+        drawn_from = hashlib.sha256(source.read_bytes() + layer.read_bytes()).hexdigest()[:12]
+        marked = pictures / "marked" / item.task / f"{layer.stem}-{drawn_from}.png"
         if not marked.exists():
-            draw_over(source, layer, marked)
+            part = marked.with_suffix(".part")
+            draw_over(source, layer, part)
+            part.replace(marked)
 
         item.images["marked"] = marked
-    except ImageProblem:
+    except (ImageProblem, OSError):
         # `lmmscore check` says what is wrong with the source; the layer is no reason to stop.
         return
