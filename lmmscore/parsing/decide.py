@@ -388,10 +388,6 @@ _PLAIN_END = re.compile(
 )
 
 
-# "S_acc runs from 4 to 8", "leads with 9 to 7", "best at 5 and worst at 3": what has been given.
-_GIVEN_AGAIN = re.compile(r"[0-9][^.!?]*?[0-9]")
-
-
 def with_corrections(reading: Reading, page: Page) -> Reading:
     """Return a reading without the scores that words after the verdict change.
 
@@ -472,7 +468,8 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
         return []
 
     positions = {position for image in images for position in image.positions}
-    meant = _scores_of(reading, positions, {factor.key for factor in factors})
+    keys = {factor.key for factor in factors}
+    meant = _scores_of(reading, positions, keys)
     taken = [(image.start, image.end) for image in images]
     if len(positions) == 1:
         # What is given the same again is not changed: other numbers are of other factors.
@@ -483,18 +480,26 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
         return list(meant)
 
     numbers = _numbers_of(page, start, end, taken)
-    if not _CUE.search(sentence) and _GIVEN_AGAIN.search(sentence):
-        known = _scores_of(reading, set(), {factor.key for factor in factors})
-        if numbers <= set(known.values()) and (not images or numbers >= set(meant.values())):
-            return []
+    known = set(_scores_of(reading, set(), keys).values())
+    own = set(meant.values()) if images else set()
+    if len(positions) < 2 and own <= numbers <= known and _is_said_again(sentence):
+        return []
+    return [cell for cell, score in meant.items() if _another(page, cell, score, numbers)]
 
-    changed = []
-    for cell, score in meant.items():
-        scale = page.names.factor(cell[1]).scale
-        if any(number != score and not scale.fault(number) for number in numbers):
-            changed.append(cell)
 
-    return changed
+def _is_said_again(sentence: str) -> bool:
+    """Tell whether a sentence of several numbers may only say again what was given: "S_acc runs
+    from 4 to 8", "Image 2 leads with 9 to 7". Which of two images a number is of is not known."""
+    return not _CUE.search(sentence) and len(_DIGITS.findall(sentence)) > 1
+
+
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def _another(page: Page, cell: Cell, score: Fraction, numbers: Set[Fraction]) -> bool:
+    """Tell whether one of the numbers may be another score for a cell."""
+    scale = page.names.factor(cell[1]).scale
+    return any(number != score and not scale.fault(number) for number in numbers)
 
 
 def _scores_of(reading: Reading, images: Set[int], factors: Set[str]) -> dict[Cell, Fraction]:

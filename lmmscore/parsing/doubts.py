@@ -400,16 +400,17 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if _recants(page, sentence):
         return _named_alone(page, sentence) or _EVERY
 
-    if is_harmless(text):
-        return set()
-
-    if not sentence.images and not sentence.factors:
-        known = _gives_reasons(page, text) or _is_harmless_so_far(page, sentence)
-        return _every_if(not known)
-
-    if not _may_undo_named(sentence):
+    if is_harmless(text) or _leaves_what_it_names(page, sentence):
         return set()
     return _named_alone(page, sentence) or _EVERY
+
+
+def _leaves_what_it_names(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence that is not known to be harmless leaves the scores of the images and
+    factors it names as they are; where it names none, those of all."""
+    if sentence.images or sentence.factors:
+        return not _may_undo_named(sentence)
+    return _gives_reasons(page, sentence.text) or _is_harmless_so_far(page, sentence)
 
 
 def _begins_more(sentence: _Sentence) -> bool:
