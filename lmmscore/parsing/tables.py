@@ -128,7 +128,8 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
     if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
-        return True
+        # "S_acc | 1/10. S_qua | … ": entries, with bars for colons.
+        return not any(_SCORE_FIRST.match(cell.text) for cell in table.rows[0][:_WIDEST])
 
     for row in table.rows[:_WIDEST]:
         if _numbered_at_random(row):
@@ -146,9 +147,9 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     if any(_lists_factors(cell.text, names) for cell in labels):
         return False
 
-    numbered = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
+    counted = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
     for row in table.rows:
-        labels += row[: 2 + numbered]
+        labels += row[: 2 + counted]
 
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
@@ -160,6 +161,7 @@ def _is_of_one_factor(head: Row) -> bool:
     return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
 
 
+_SCORE_FIRST = re.compile(r"[0-9]+(?:[.,][0-9]+)?[ ]?(?:/|out of)[ ]?[0-9]+\W+[^\W\d]")
 _LARGE_NUMBERING = re.compile(r"(?:[3-9]|[1-9][0-9])[.)][ ]+[A-Za-z]")
 
 

@@ -200,6 +200,12 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("- S_acc: 6\n+ S_acc: 8\n- S_pre: 5\n+ S_pre: 7", 1, {(1, "acc"): 6, (1, "pre"): 5}),
         (f"Image 1 is strong, with S_acc 3.\n\n{TWO}", 2, {(1, "acc"): 8}),
         ("S_acc: 10, 3 points deducted for the halo\nS_pre: 7", 1, {(1, "acc"): 10}),
+        (
+            "Image 2\nS_acc | 1/10. S_qua |  S_pre | 2/10.\n"
+            "Image 3 –: S_acc | 3/10. S_qua | 8/10. S_pre | 7/10.",
+            3,
+            {(2, "pre"): 8},
+        ),
         (f"{TWO}\n\nImage 2, S_pre: strike the 10, it has no score.", 2, {(2, "pre"): 10}),
         (f"{TWO}\n\nLooking once more, Image 1's realism is a 5, not a 6.", 2, {(1, "real"): 6}),
         ("Candidate 1 –\n\n— 2 —\nS_acc: 2\nS_qua: 2", 2, {(1, "acc"): 2}),
