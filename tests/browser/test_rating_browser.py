@@ -607,7 +607,11 @@ def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide-light", "phone-dark"]
+    ("viewport", "scheme"),
+    [
+        pytest.param(WIDE, "light", id="wide-light", marks=pytest.mark.slow),
+        pytest.param(PHONE, "dark", id="phone-dark"),
+    ],
 )
 def test_the_page_is_accessible(
     chromium: Any, small: RatingStudy, tmp_path: Path, viewport: dict[str, int], scheme: str

@@ -636,7 +636,9 @@ _SAMPLE = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1300), pytest.param("dark", 390, marks=pytest.mark.slow)]
+)
 def test_no_serious_barrier_for_anyone(
     chromium: Any, report: Path, scheme: str, width: int
 ) -> None:

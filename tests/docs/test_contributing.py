@@ -21,9 +21,8 @@ FILE = re.compile(r"`([\w./-]+)`:\n\n```(?:python|yaml|csv)\n(.*?)```", re.DOTAL
 def project(tmp_path: Path) -> Path:
     """A copy of the package, with everything it comes with."""
     copy = tmp_path / "project"
-    ignored = shutil.ignore_patterns("__pycache__")
     for folder in ("lmmscore", "dialogs"):
-        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
+        shutil.copytree(ROOT / folder, copy / folder)
     for folder in ("media", "results"):
         (copy / folder).symlink_to(ROOT / folder)
     return copy
