@@ -71,6 +71,7 @@ constraints:                 ## pin the newest versions of everything the tests 
 
 clean:                       ## remove everything that can be made again
 	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

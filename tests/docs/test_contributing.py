@@ -28,7 +28,14 @@ def project(tmp_path: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("name", DRILLS)
+SLOW = {"An executor", "A layout of pictures"}
+"""What is left to the slow tests: a judge and a dialog are added more often."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in DRILLS],
+)
 def test_adding_one_file_is_enough(name: str, project: Path, tmp_path: Path) -> None:
     """With the file as written, and no other change, the commands print what is shown."""
     folder = tmp_path / "work"
