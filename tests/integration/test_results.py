@@ -131,13 +131,13 @@ def test_no_judge_is_measured_on_the_scale_of_another(
     folders = [str(run.path), str(on_20)]
     folders = folders[::-1] if last else folders
     known = lmmscore.open_run(run.path).manifest.scales()["overall"]
-    found = lmmscore.agree(folders, ratings, scale=known, resamples=100)
+    found = lmmscore.agree(folders, ratings, scale=known, factors="overall", resamples=100)
     values = {row.judge: row.value for row in found.rows if _is_overall_mae(asdict(row))}
     assert values["two"] is not None and values["twenty"] is None
 
     low, high = known
     human = ["--human", str(ratings), "--scale", f"{low:g},{high:g}", "--resamples", "100"]
-    typed = json.loads(lmm("agree", *folders, *human, "--json").stdout)
+    typed = json.loads(lmm("agree", *folders, *human, "--factor", "overall", "--json").stdout)
     values = {row["judge"]: row["value"] for row in typed["rows"] if _is_overall_mae(row)}
     assert values["two"] is not None and values["twenty"] is None
 
