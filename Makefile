@@ -7,6 +7,8 @@ WORKERS ?= 2
 PARALLEL := -n $(WORKERS) --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INSTALLED := pyproject.toml constraints.txt
+# Tests start many programs: without bytecode, each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-slow test-ray test-transformers check hooks bench docs docs-output \
@@ -18,15 +20,14 @@ help:                        ## print this list
 demo: .venv/.base            ## set up, then try everything offline on the drawn pictures
 	$(BIN)/lmmscore demo
 
-test: .venv/.dev             ## set up, then run all tests but the slow ones
-	$(BIN)/python -m pytest $(PARALLEL)
+test: .venv/.dev             ## set up, then run all tests but those marked slow
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-fast: .venv/.dev        ## only the unit tests: under a minute on two cores
-	$(BIN)/python -m pytest $(PARALLEL) tests/unit
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" tests/unit
 
-# pytest exits with 5 when it finds no test; a folder without slow tests is no failure.
-test-slow: .venv/.slow       ## the slow tests: Ray, LaTeX, the built wheel, simulations
-	$(BIN)/python -m pytest $(PARALLEL) tests/slow || [ $$? -eq 5 ]
+test-slow: .venv/.slow       ## the slow tests, from all folders: Ray, LaTeX, the built wheel, endurance
+	$(BIN)/python -m pytest $(PARALLEL) -m slow tests --ignore tests/heavy
 
 test-ray: .venv/.slow        ## only the tests against a real Ray of two nodes
 	$(BIN)/python -m pytest tests/slow/test_ray.py
@@ -70,6 +71,7 @@ constraints:                 ## pin the newest versions of everything the tests 
 
 clean:                       ## remove everything that can be made again
 	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -28,13 +28,13 @@ _context.set_forkserver_preload(["tests.prepared"])
 
 
 def lmm(
-    *words: object, cwd: Path | None = None, **environment: str
+    *words: object, cwd: Path | None = None, program: str = "lmmscore", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command; its terminal is 200 columns wide."""
+    """Run a command, as if by a program of this name; its terminal is 200 columns wide."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         known = {**os.environ, "COLUMNS": "200", **environment}
-        code = fork(list(map(str, words)), out, err, cwd or Path.cwd(), known)
+        code = fork([program, *map(str, words)], out, err, cwd or Path.cwd(), known)
         written = [path.read_text(encoding="utf-8") for path in (out, err)]
     return subprocess.CompletedProcess(words, code, *written)
 
@@ -58,7 +58,7 @@ def started(
 def fork(
     words: list[str], out: Path, err: Path, folder: Path, environment: Mapping[str, str]
 ) -> int:
-    """Run a command with its output in files, which may be the same, and return its exit code."""
+    """Run a program with its output in files, which may be the same, and return its exit code."""
     _prepare()
     process = _context.Process(target=_run, args=(words, out, err, folder, dict(environment)))
     process.start()
@@ -87,7 +87,7 @@ def _run(words: list[str], out: Path, err: Path, folder: Path, environment: dict
         os.dup2(file, descriptor)
         os.close(file)
     sys.stdout, sys.stderr = (_unbuffered(descriptor) for descriptor in (1, 2))
-    sys.argv = ["lmmscore", *words]
+    sys.argv = words
     main()
 
 

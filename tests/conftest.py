@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gc
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,14 @@ from PIL import Image
 
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
+from tests import measured
 
 # How long one example takes says more about the machine than about the code.
 settings.register_profile("lmmscore", deadline=None)
 settings.load_profile("lmmscore")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+SLOW = Path(__file__).parent / "slow"
 
 PAIR_DIALOG = """
 dialog: pairwise
@@ -34,6 +39,32 @@ overall: bradley-terry
 repair: {say: "Please give a verdict. {{problems}}"}
 """
 """A dialog that compares two edits, with ties."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Share what is measured; the process that starts the workers has the folder for it."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="measured-")
+        config.add_cleanup(folder.cleanup)
+        os.environ[measured.FOLDER] = folder.name
+        # No test talks to a stranger; the certificates of all authorities take longer to load than most tests.
+        os.environ.pop("SSL_CERT_FILE", None)
+        os.environ["SSL_CERT_DIR"] = folder.name
+    measured.share_facts()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is in tests/slow, before `-m` chooses by marks."""
+    for item in items:
+        if SLOW in item.path.parents:
+            item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: nobody need look for garbage among them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

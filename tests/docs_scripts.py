@@ -40,7 +40,7 @@ class QuickShell(shown.Shell):  # type: ignore[misc]
             return super().printed(command)
         output = self.folder / ".bin" / "output"
         output.unlink(missing_ok=True)
-        code = fork(command.split()[1:], output, output, self.folder, self.environment)
+        code = fork(command.split(), output, output, self.folder, self.environment)
         return output.read_text(encoding="utf-8"), code
 
 

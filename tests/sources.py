@@ -12,10 +12,12 @@ PACKAGE = Path(lmmscore.__file__).parent
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "_data" not in path.parts]
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    """Yield each file with its syntax tree, one at a time.
+def trees(*words: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield each file, or each that holds one of some words, with its syntax tree, one at a time.
 
     Kept all together, they would be the larger part of a worker's memory, and every collection of garbage would walk them.
     """
     for path in FILES:
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not words or any(word in text for word in words):
+            yield path, ast.parse(text)

@@ -175,6 +175,7 @@ def test_two_windows_agree_in_the_end(chromium: Any, small: RatingStudy, tmp_pat
         second.close()
 
 
+@pytest.mark.slow
 def test_what_two_windows_could_not_send_is_sent_by_the_next(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -230,6 +231,7 @@ def test_a_refusal_stays_in_view_while_other_answers_are_saved(
         tab.close()
 
 
+@pytest.mark.slow
 def test_an_answer_given_while_the_page_catches_up_stays_in_view(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -258,6 +260,7 @@ def test_an_answer_given_while_the_page_catches_up_stays_in_view(
         tab.close()
 
 
+@pytest.mark.slow
 def test_answers_about_two_screens_are_not_taken_for_two_windows(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -493,6 +496,7 @@ def test_the_static_page_works_from_a_disk(chromium: Any, tmp_path: Path) -> Non
     assert set(table["rater"]) == {raters[1].id}
 
 
+@pytest.mark.slow
 def test_two_windows_of_a_static_page_keep_each_others_answers(
     chromium: Any, tmp_path: Path
 ) -> None:
@@ -526,6 +530,7 @@ def test_two_windows_of_a_static_page_keep_each_others_answers(
     ],
     ids=["forbidden", "no-room"],
 )
+@pytest.mark.slow
 def test_a_browser_that_keeps_nothing_is_said_to(
     chromium: Any, tmp_path: Path, obstacle: str
 ) -> None:
@@ -553,6 +558,7 @@ def test_a_browser_that_keeps_nothing_is_said_to(
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Path) -> None:
     """Whoever lost the end of the link can type the number."""
     rating = rating_study(tmp_path / "s", items=("boat",), max_side_px=64)
@@ -571,6 +577,7 @@ def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Pa
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_path: Path) -> None:
     """With an address given, each finished screen is posted there; letters only, as in the download."""
     received: list[dict[str, Any]] = []
@@ -607,7 +614,11 @@ def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide-light", "phone-dark"]
+    ("viewport", "scheme"),
+    [
+        pytest.param(WIDE, "light", id="wide-light", marks=pytest.mark.slow),
+        pytest.param(PHONE, "dark", id="phone-dark"),
+    ],
 )
 def test_the_page_is_accessible(
     chromium: Any, small: RatingStudy, tmp_path: Path, viewport: dict[str, int], scheme: str

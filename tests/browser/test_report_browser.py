@@ -332,6 +332,7 @@ def two_runs(report: Path) -> Path:
     return write_page(runs, PageOptions(out=report.parent / "two.html"))
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_on_every_card(chromium: Any, two_runs: Path) -> None:
     """With two runs each card has both scores, and items sort by their disagreement.
 
@@ -636,7 +637,9 @@ _SAMPLE = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1300), pytest.param("dark", 390, marks=pytest.mark.slow)]
+)
 def test_no_serious_barrier_for_anyone(
     chromium: Any, report: Path, scheme: str, width: int
 ) -> None:
@@ -685,6 +688,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> lmmscore.Run:
     return lmmscore.run(DEMO, out=tmp_path_factory.mktemp("one") / "run", items=["boat"])
 
 
+@pytest.mark.slow
 def test_pictures_beside_the_page_are_shown(
     chromium: Any, run: lmmscore.Run, tmp_path: Path
 ) -> None:
@@ -702,6 +706,7 @@ def test_pictures_beside_the_page_are_shown(
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_a_page_without_pictures_still_opens_its_viewer(
     chromium: Any, run: lmmscore.Run, tmp_path: Path
 ) -> None:
@@ -715,6 +720,7 @@ def test_a_page_without_pictures_still_opens_its_viewer(
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_turns_without_their_words_are_listed_and_the_loss_is_said_once(
     chromium: Any, run: lmmscore.Run, tmp_path: Path
 ) -> None:
@@ -733,6 +739,7 @@ def test_turns_without_their_words_are_listed_and_the_loss_is_said_once(
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_full_pictures_are_shown_in_the_viewer(
     chromium: Any, run: lmmscore.Run, tmp_path: Path
 ) -> None:
@@ -747,6 +754,7 @@ def test_full_pictures_are_shown_in_the_viewer(
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_paper_has_every_edit_and_no_clipped_table(
     chromium: Any, report: Path, tmp_path: Path
 ) -> None:
@@ -772,6 +780,7 @@ def test_tables_are_there_without_scripts(chromium: Any, report: Path) -> None:
     context.close()
 
 
+@pytest.mark.slow
 def test_pairs_are_shown_with_both_edits_and_the_words_that_decided(
     chromium: Any, tmp_path: Path
 ) -> None:

@@ -154,7 +154,9 @@ def test_closing_the_page_is_no_failure(
     assert caplog.records == []
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("dark", 1300), ("light", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("dark", 1300), pytest.param("light", 390, marks=pytest.mark.slow)]
+)
 def test_the_page_is_accessible(chromium: Any, finished: Path, scheme: str, width: int) -> None:
     """axe finds nothing, and nothing overflows."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -21,15 +21,21 @@ FILE = re.compile(r"`([\w./-]+)`:\n\n```(?:python|yaml|csv)\n(.*?)```", re.DOTAL
 def project(tmp_path: Path) -> Path:
     """A copy of the package, with everything it comes with."""
     copy = tmp_path / "project"
-    ignored = shutil.ignore_patterns("__pycache__")
     for folder in ("lmmscore", "dialogs"):
-        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
+        shutil.copytree(ROOT / folder, copy / folder)
     for folder in ("media", "results"):
         (copy / folder).symlink_to(ROOT / folder)
     return copy
 
 
-@pytest.mark.parametrize("name", DRILLS)
+SLOW = {"An executor", "A layout of pictures"}
+"""What is left to the slow tests: a judge and a dialog are added more often."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in DRILLS],
+)
 def test_adding_one_file_is_enough(name: str, project: Path, tmp_path: Path) -> None:
     """With the file as written, and no other change, the commands print what is shown."""
     folder = tmp_path / "work"

@@ -22,9 +22,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SITE = DOCS / "scripts" / "site.py"
 
-
-STARTED = {"index.md", "formats.md", "terminal.md"}
-"""Short pages, whose commands a shell starts; the slow tests do so with every page."""
+STARTED = {"index.md"}
+"""A short page, whose commands a shell starts; the slow tests do so with every page."""
+SLOW = {"report.md", "tutorial.md", "ledger.md"}
+"""Long pages, which only the slow tests play."""
 
 
 def name_of(page: Path) -> str:
@@ -32,7 +33,9 @@ def name_of(page: Path) -> str:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the commands are run by /bin/sh")
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in WITH_COMMANDS if page.name not in SLOW], ids=name_of
+)
 def test_every_command_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     """The commands of a page run one after the other in an empty folder; `make docs-output` mends what they print."""
     shell = shown.Shell if page.name in STARTED else QuickShell
@@ -198,6 +201,7 @@ def test_the_example_transcript_is_a_real_conversation() -> None:
 # The notebook
 
 
+@pytest.mark.slow
 def test_the_example_notebook_runs_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run, its scores and a leaderboard show themselves as HTML, an agreement as a drawing."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -42,6 +42,8 @@ def test_every_test_is_in_a_folder_that_some_target_runs() -> None:
     whole = {Path(folder).name for folder in PROJECT["tool"]["pytest"]["ini_options"]["testpaths"]}
     assert whole | {"slow", "heavy"} == FOLDERS
     assert {"test", "test-fast", "test-slow"} <= targets()
+    assert 'pytest $(PARALLEL) -m "not slow"\n' in MAKEFILE
+    assert "pytest $(PARALLEL) -m slow tests --ignore tests/heavy\n" in MAKEFILE
 
 
 def test_make_help_lists_every_target() -> None:

@@ -265,6 +265,7 @@ lmmscore.run({root!r}, judge=Slow(fair_answer), out={out!r}, concurrency=4)
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_goes_on_where_it_was(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:

@@ -163,7 +163,7 @@ def _asks_first(block: ast.AST) -> bool:
 
 def test_no_module_that_only_posix_has() -> None:
     """A module Windows lacks is imported only inside `try`, or where the platform is asked first."""
-    for path, tree in trees():
+    for path, tree in trees(*POSIX_ONLY):
         guarded = {id(n) for block in ast.walk(tree) if _asks_first(block) for n in ast.walk(block)}
         for node in ast.walk(tree):
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
@@ -172,7 +172,7 @@ def test_no_module_that_only_posix_has() -> None:
 
 def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
     """Every open, read_text and write_text says which encoding it means."""
-    for path, tree in trees():
+    for path, tree in trees("read_text", "write_text"):
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
@@ -327,14 +327,9 @@ def test_a_plan_offers_no_batches_that_a_run_refuses(pictures: Path) -> None:
 
 def test_the_demo_says_where_the_command_is_if_the_shell_would_not_find_it(tmp_path: Path) -> None:
     """After `make demo` the command is in .venv/bin, which is not on the PATH yet."""
-    code = "import sys; sys.argv[0] = '.venv/bin/lmmscore'; from lmmscore.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "demo", "--out", str(tmp_path / "demo")],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "PATH": str(tmp_path)},
-        check=True,
-    )
+    words = ["demo", "--out", tmp_path / "demo"]
+    done = lmm(*words, program=".venv/bin/lmmscore", PATH=str(tmp_path))
+    assert done.returncode == 0
     assert "not on your PATH yet: type .venv/bin/lmmscore instead" in done.stderr
 
 

@@ -549,6 +549,7 @@ def test_the_limit_on_open_files_is_raised_where_that_is_allowed() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 def test_a_run_keeps_within_the_open_files_it_is_allowed(
     make_benchmark: Maker, tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(
     assert sum(server.destroyed.values()) > 30
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
     bench: Path, tmp_path: Path, calm: str
 ) -> None:

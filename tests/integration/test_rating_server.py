@@ -410,6 +410,7 @@ def _start(folder: Path, port: str = "0") -> tuple[subprocess.Popen[str], list[s
     return process, [process.stdout.readline().strip() for _ in range(50)]
 
 
+@pytest.mark.slow
 def test_fifty_raters_lose_nothing_when_the_server_is_killed(tmp_path: Path) -> None:
     """Every answer called saved is there after kill -9 and a restart, with the same links."""
     process, links = _start(tmp_path / "study")

@@ -22,6 +22,7 @@ from tests import hostile
 from tests.command_line import lmm
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"
+FEW = ["--resamples", "100"]
 
 
 @pytest.fixture(scope="module")
@@ -130,13 +131,13 @@ def test_no_judge_is_measured_on_the_scale_of_another(
     folders = [str(run.path), str(on_20)]
     folders = folders[::-1] if last else folders
     known = lmmscore.open_run(run.path).manifest.scales()["overall"]
-    found = lmmscore.agree(folders, ratings, scale=known, resamples=100)
+    found = lmmscore.agree(folders, ratings, scale=known, factors="overall", resamples=100)
     values = {row.judge: row.value for row in found.rows if _is_overall_mae(asdict(row))}
     assert values["two"] is not None and values["twenty"] is None
 
     low, high = known
     human = ["--human", str(ratings), "--scale", f"{low:g},{high:g}", "--resamples", "100"]
-    typed = json.loads(lmm("agree", *folders, *human, "--json").stdout)
+    typed = json.loads(lmm("agree", *folders, *human, "--factor", "overall", "--json").stdout)
     values = {row["judge"]: row["value"] for row in typed["rows"] if _is_overall_mae(row)}
     assert values["two"] is not None and values["twenty"] is None
 
@@ -152,7 +153,7 @@ def test_runs_on_different_scales_are_not_pooled_on_that_of_the_first(
     folders = [str(run.path), str(on_20)]
     found = []
     for order in (folders, folders[::-1]):
-        typed = json.loads(lmm("leaderboard", *order, "--anyway", "--json").stdout)
+        typed = json.loads(lmm("leaderboard", *order, "--anyway", "--json", *FEW).stdout)
         lines = [row for table in typed["tables"] for row in table["rows"]]
         found.append([(row["method"], row["mean_interval"]) for row in lines])
     assert found[0] == found[1]
@@ -198,7 +199,7 @@ def test_peoples_overall_is_not_weighted_as_whichever_judge_is_named_first(
     folders = [str(run.path), str(other_weights)]
     for order in (folders, folders[::-1]):
         found = lmmscore.agree(order, human, resamples=100)
-        typed = json.loads(lmm("agree", *order, "--human", human, "--json").stdout)
+        typed = json.loads(lmm("agree", *order, "--human", human, "--json", *FEW).stdout)
         rows = [row for row in typed["people"] if row["statistic"] == "mean_over_ratings"]
         own = found.people_row("overall", "mean_over_ratings")
         assert own is not None and own.value == pytest.approx(plain)
@@ -245,9 +246,9 @@ def test_a_renamed_factor_keeps_the_scale_and_weight_on_record(
 def test_a_run_compared_with_its_own_scores_is_noticed(run: RunResult, ratings: Path) -> None:
     """`--human RUN/scores.csv` would look like perfect agreement: a note says what it is."""
     own = run.path / "scores.csv"
-    done = lmm("agree", run.path, "--human", own, "--json")
+    done = lmm("agree", run.path, "--human", own, "--json", *FEW)
     said = "compares the judge with itself"
     assert said in done.stderr
     assert any(said in note for note in json.loads(done.stdout)["notes"])
-    assert any(said in note for note in lmmscore.agree(run, own).notes)
+    assert any(said in note for note in lmmscore.agree(run, own, resamples=100).notes)
     assert not any(said in note for note in lmmscore.agree(run, ratings, resamples=100).notes)

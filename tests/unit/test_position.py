@@ -47,6 +47,7 @@ def test_a_true_effect_is_found_and_a_missing_one_is_not() -> None:
     assert "Position moved the scores" in with_effect.statement
 
 
+@pytest.mark.slow
 def test_the_interval_covers_zero_about_95_times_in_100() -> None:
     """Over many runs without an effect, the 95% interval of the slope misses zero about once in twenty."""
     held = 0

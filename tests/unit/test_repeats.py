@@ -149,6 +149,7 @@ def test_no_fewer_items_are_named_than_could_be_significant() -> None:
     assert found.items_range == (11, 11)
 
 
+@pytest.mark.slow
 def test_a_pilot_gives_a_range_that_mostly_holds_the_truth() -> None:
     """Of pilots of 10 items with an effect that needs 34 items, about four in five say so."""
     held = 0
