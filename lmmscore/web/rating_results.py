@@ -26,7 +26,7 @@ from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, Formula
-from lmmscore.tables import defuse, restore
+from lmmscore.tables import Table, defuse, is_excel, read_tables, restore
 from lmmscore.web.study import (
     FILE_NAME,
     AnswerRefused,
@@ -352,40 +352,49 @@ def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
 def own_ratings(path: Path) -> OwnRatings | None:
     """Return what a file or folder of ours holds; None where it is something else."""
     if path.is_dir():
-        if (path / FILE_NAME).is_file():
-            return own_ratings(path / FILE_NAME)
-
-        downloads = downloads_of(path)
-        return _resolved(downloads, path) if downloads else None
+        return _in_folder(path)
 
     if is_rating_database(path):
         with closing(RatingDatabase(path, read_only=True)) as database:
             return OwnRatings(database_rows(database), factors=list(database.study.factors))
 
-    if path.suffix.lower() == ".csv":
-        rows = _read_csv(path)
-        return None if rows is None else OwnRatings(rows)
-
     if path.suffix.lower() == ".json":
         return _read_json(path)
+
+    if path.is_file() and (path.suffix.lower() in (".csv", ".tsv", ".txt") or is_excel(path)):
+        return _read_export(path)
 
     return None
 
 
-def _read_csv(path: Path) -> list[RatingRow] | None:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) != COLUMNS:
-                return None
-            return [_row_from_cells(cells, f"{path}:{reader.line_num}") for cells in reader]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        # Then it is for the general reader to say what is wrong with it.
-        return None
+def _in_folder(folder: Path) -> OwnRatings | None:
+    """Return what a study's database and downloads hold; a folder of downloads may have both."""
+    database, downloads = folder / FILE_NAME, downloads_of(folder)
+    found = own_ratings(database) if database.is_file() else None
+    if downloads:
+        found = found or OwnRatings()
+        found.add(_resolved(downloads, folder))
+
+    return found
 
 
-def _row_from_cells(cells: Mapping[str, str | None], where: str) -> RatingRow:
-    made: dict[str, Any] = {name: restore(cells.get(name) or "") for name in COLUMNS}
+def _read_export(path: Path) -> OwnRatings | None:
+    """Return the rows of an exported table, however a spreadsheet has saved it since.
+
+    It is known by two of its columns: as a table of anyone's, its checks would count as ratings.
+    """
+    marks = {"check", "checks_failed"}
+    tables = [table for table in read_tables(path) if marks <= set(table.columns)]
+    rows = [_row_at(table, place) for table in tables for place in range(len(table.rows))]
+    return OwnRatings(rows) if tables else None
+
+
+def _row_at(table: Table, place: int) -> RatingRow:
+    cells = {name: table.rows[place].get(name, "") for name in COLUMNS}
+    made: dict[str, Any] = {name: restore(cell) for name, cell in cells.items()}
+    for name in ("score", "seconds"):
+        made[name] = table.plain(made[name])
+
     made["score"] = made["score"] or None
     made["failed"] = {"yes": True, "no": False}.get(made["failed"])
     try:
@@ -393,7 +402,8 @@ def _row_from_cells(cells: Mapping[str, str | None], where: str) -> RatingRow:
     except ValidationError as error:
         column = error.errors()[0]["loc"][0]
         raise FileProblem(
-            f"{where}: {column}: {made[str(column)]!r} is not a number; export the ratings again"
+            f"{table.at(place)}: {column}: {made[str(column)]!r} is not a number; export the "
+            "ratings again"
         ) from error
 
 

@@ -1103,15 +1103,17 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     if read_only:
         return
 
-    connection.execute("PRAGMA journal_mode = WAL")
-    # A commit survives the machine, not only the process.
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")
     if empty:
+        # Before there is a log: the first bytes, by which the file is known, must not wait in one.
         connection.executescript(
             f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; "
             f"{_SCHEMA} COMMIT;"
         )
+
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A commit survives the machine, not only the process.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
 
 
 @contextlib.contextmanager
