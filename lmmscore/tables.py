@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ class Table:
     def at(self, place: int) -> str:
         """Return `FILE:LINE` for a row, for messages."""
         return f"{self.where}:{self.lines[place]}"
+
+    def item_at(self, place: int, column: str) -> str:
+        """Return the id of a row's item. Raises FileProblem where the cell is empty."""
+        if found := text(self.rows[place][column]):
+            return found
+
+        raise FileProblem(
+            f"{self.at(place)}: {column} is empty; name the item in every row, also where cells "
+            "are merged, and delete rows of totals"
+        )
 
     def plain(self, cell: Any) -> Any:
         """Return a cell, a number in it with a point where this file writes a decimal comma."""
@@ -351,7 +362,7 @@ def number(cell: Any) -> float | None:
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
 
-    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float | Decimal):
         raise ValueError(f"{cell!r} is not a number")
 
     try:

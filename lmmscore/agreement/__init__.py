@@ -183,8 +183,12 @@ def _panel(
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
 
+    together = panel_scores(tables, panel.scores)
+    if together.empty:
+        raise LmmscoreError("the judges have no scored edit in common; there is no panel")
+
     notes += panel_notes(tables, panel.scores, panel.models, panel.families)
-    found = {PANEL: panel_scores(tables, panel.scores)}
+    found = {PANEL: together}
     for name, rest in without_each(tables, panel.scores).items():
         found[f"{PANEL_WITHOUT}{name}"] = rest
 
@@ -240,14 +244,25 @@ class AgreementRules:
         """Return a generator in its first state: no row depends on those before it."""
         return np.random.default_rng(self.seed)
 
-    def scale_problem(self, judge: str, factor: str) -> str:
-        """Return why differences of scores mean nothing on a factor; "" where they do."""
+    def scale_problem(self, judge: str, factor: str, scores: pd.Series[float]) -> str:
+        """Return why differences of the judge's scores and ratings mean nothing; "" where they do.
+
+        An overall that was made of people's factors is on their scales, and the judge's must be.
+        """
         own = self.matches[judge]
         if factor in own:
             return own[factor].why
 
-        # An overall made of people's factors has no scale on record: it takes all of theirs.
-        return next((own[part].why for part in self.overall_parts if own[part].why), "")
+        parts = [own[part] for part in self.overall_parts]
+        why = next((part.why for part in parts if part.why), "")
+        low, high = min(part.judge[0] for part in parts), max(part.judge[1] for part in parts)
+        if not why and (scores.min() < low - SAME or scores.max() > high + SAME):
+            why = (
+                f"the judge's {factor} goes from {scores.min():g} to {scores.max():g}, beyond the "
+                f"{low:g} to {high:g} of its factors, of which people's was made"
+            )
+
+        return why
 
     def as_dict(self, draws: int) -> dict[str, Any]:
         """Return the settings of an agreement, for JSON; `draws` were made, not only asked for."""
@@ -323,9 +338,8 @@ class AgreementBuilder:
         by_edit = rated.judge_by_edit(means)
         paired = align.pair(scores, means, rated)
         self.paired[name, factor] = paired
-        subject = AgreementSubject(
-            name, factor, paired, None, self.rules.scale_problem(name, factor), self.rules.rng()
-        )
+        problem = self.rules.scale_problem(name, factor, means["judge"])
+        subject = AgreementSubject(name, factor, paired, None, problem, self.rules.rng())
 
         head = self._add_levels(subject)
         self.methods += standings(name, factor, paired)

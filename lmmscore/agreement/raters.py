@@ -70,7 +70,7 @@ from lmmscore.stats import (
     t_quantile,
 )
 from lmmscore.stats.correlation import Beside, Ratings
-from lmmscore.tables import read_tables
+from lmmscore.tables import read_tables, text
 
 MINIMUM_EDITS = 30
 """Edits a person must have rated for the alternative annotator test's approximation to hold."""
@@ -445,13 +445,16 @@ def _p_value(duel: Ints, epsilon: float) -> float:
 
 
 def _power(duel: Ints, epsilon: float, tests: int) -> float:
-    """Return the chance of winning against a rater by a judge exactly as near, at this n."""
+    """Return the chance of winning against a rater by a judge exactly as near, at this n.
+
+    Such a judge draws as often as this one, and wins as often as it loses.
+    """
     from scipy.special import nctdtr, stdtrit
 
-    if duel.min() == duel.max():
+    spread = math.sqrt(float((duel**2).mean()))
+    if not spread:
         return 1.0
 
-    spread = float(duel.std(ddof=1))
     # The strictest step of Benjamini and Yekutieli's correction.
     harmonic = sum(1 / place for place in range(1, tests + 1))
     bar = float(stdtrit(len(duel) - 1, FALSE_DISCOVERY_RATE / (tests * harmonic)))
@@ -917,9 +920,14 @@ def _items_of_several_tasks(rows: Sequence[Comparison], human: Iterable[Pair]) -
     for task, item, _, _ in human:
         voted[item].add(task)
 
+    # With a task in common, both name tasks alike: then an id may be in another task over there.
+    alike = (set().union(*judged.values()) & set().union(*voted.values())) - {""}
     shared = set()
     for item in judged.keys() & voted.keys():
         tasks = max(judged[item] - {""}, voted[item] - {""}, key=len)
+        if alike:
+            tasks = (judged[item] | voted[item]) - {""}
+
         if len(tasks) < 2:
             continue
 
@@ -961,7 +969,7 @@ def read_votes(path: Path) -> dict[Pair, list[str]] | None:
             return None
 
         for number, row in enumerate(table.rows, 1):
-            cells = {key: str(row.get(name) or "").strip() for key, name in columns.items()}
+            cells = {key: text(row[name]) for key, name in columns.items()}
             vote = _vote(cells, f"{path}, row {number}")
             first, second = sorted((cells["method_a"], cells["method_b"]))
             pair = (cells.get("task", ""), cells["item"], first, second)
