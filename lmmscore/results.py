@@ -17,7 +17,7 @@ import pandas as pd
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement import agree as compare_with_people
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, alternatives, nearest
 from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
@@ -87,8 +87,7 @@ class JudgeAgreement(Agreement):
         wanted = f"{judge or self.judges[0]}-{kind}"
         drawings = {drawing.name: drawing for drawing in agreement_drawings(self, {})}
         if wanted not in drawings:
-            hint = nearest(wanted, drawings)
-            raise LmmscoreError(f"no figure {wanted!r}{hint}; known: {', '.join(drawings)}")
+            raise LmmscoreError(f"no figure {wanted!r}{alternatives(wanted, drawings)}")
 
         return PlotImage(drawn(drawings[wanted], width_in))
 
@@ -117,8 +116,7 @@ class RunResult(Run):
         data = RunData(self.path.resolve().name, self)
         known = [item for item, _ in data.items]
         if name not in known:
-            hint = nearest(name, known)
-            raise LmmscoreError(f"no item {name!r} in this run{hint}")
+            raise LmmscoreError(f"no item {name!r} in this run{nearest(name, known)}")
         return ItemView(data, name)
 
 

@@ -26,9 +26,10 @@ from lmmscore.agreement.levels import (
     compare_judges,
     draws_used,
     level_rows,
+    told,
 )
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_ITEM, WITHIN_METHOD
-from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
+from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
 from lmmscore.leaderboard.ranking import Whisker, draw
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
@@ -168,8 +169,7 @@ def _refuse(
 
     for level in levels:
         if level not in LEVELS:
-            hint = f"{nearest(level, LEVELS)}; known: {', '.join(LEVELS)}"
-            raise LmmscoreError(f"no level {level!r}{hint}")
+            raise LmmscoreError(f"no level {level!r}{alternatives(level, LEVELS)}")
 
 
 def _uncounted(_: int) -> AbstractContextManager[Step]:
@@ -891,8 +891,6 @@ class Agreement:
                 marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
                 lines.append(_line(self, row))
 
-        import pandas as pd
-
         table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
         title = "Spearman correlation with people over edits, with 95% intervals"
         return table + draw(marks, title)
@@ -917,11 +915,4 @@ def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
 
 def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
     """Return rows as a table, one statistic per line."""
-    import pandas as pd
-
-    records = []
-    for row in rows:
-        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-        records.append(row.to_json() | {"left_out": "; ".join(told)})
-
-    return pd.DataFrame(records)
+    return pd.DataFrame([row.to_json() | {"left_out": told(row.left_out, "; ")} for row in rows])

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
@@ -292,8 +292,8 @@ def _same_weights(first: Weights, second: Weights) -> bool:
 def _refuse_unknown(what: str, given: Collection[str], judges: Sequence[str]) -> None:
     for name in given:
         if name not in judges:
-            known = f"{nearest(name, judges)}; there are: {', '.join(judges)}"
-            raise LmmscoreError(f"{what}: no judge is called {name!r}{known}")
+            there_are = alternatives(name, judges, "there are")
+            raise LmmscoreError(f"{what}: no judge is called {name!r}{there_are}")
 
 
 Setting = TypeVar("Setting")
@@ -338,8 +338,8 @@ def rename_factors(
     known = sorted({factor for table in tables for factor in table["factor"].unique()})
     for old, new in renames.items():
         if old not in known:
-            hint = nearest(old, known) or f"; there are: {', '.join(known)}"
-            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
+            there_are = alternatives(old, known, "there are")
+            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{there_are}")
 
     found = []
     for table in tables:
@@ -369,8 +369,8 @@ def derived_overall(scores: pd.DataFrame) -> str:
 def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
-            hint = f"{nearest(factor, shared)}; both have: {', '.join(shared)}"
-            raise FileProblem(f"--factor {factor}: not both scored and rated{hint}")
+            both_have = alternatives(factor, shared, "both have")
+            raise FileProblem(f"--factor {factor}: not both scored and rated{both_have}")
 
     return [factor for factor in shared if factor in wanted]
 
@@ -507,8 +507,8 @@ def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[
 
     for name in wanted:
         if name not in known:
-            hint = f"{nearest(name, known)}; there are: {', '.join(known)}"
-            raise FileProblem(f"--method {name}: no such method{hint}")
+            there_are = alternatives(name, known, "there are")
+            raise FileProblem(f"--method {name}: no such method{there_are}")
 
     return [table[table["method"].isin(list(wanted))] for table in tables]
 

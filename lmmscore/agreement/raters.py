@@ -37,6 +37,7 @@ from lmmscore.agreement.levels import (
     Verdict,
     in_words,
     known,
+    told,
 )
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem, counted
@@ -190,7 +191,6 @@ def _rater_row(
 
     left = {"raters with fewer than two edits that others rated": lone, same: constant}
     left = {reason: count for reason, count in left.items() if count}
-    told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
 
     interval = None
     if defined.any():
@@ -210,7 +210,7 @@ def _rater_row(
         averaging="mean",
         interval=interval,
         left_out=left,
-        why=f"it is defined for no rater: {told or 'nobody rated'}",
+        why=f"it is defined for no rater: {told(left) or 'nobody rated'}",
     )
 
 
@@ -627,8 +627,7 @@ def corrected_board(
     # Unlike unrated edits, these are lost: there is no score to correct.
     lost = {why: count for why, count in paired.left_out.items() if why != NOBODY_RATED}
     if lost:
-        told = ", ".join(f"{why} ({count})" for why, count in lost.items())
-        notes.append(f"Excluded: {told}.")
+        notes.append(f"Excluded: {told(lost)}.")
 
     settings = {"corrected": True}
     return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
@@ -791,12 +790,7 @@ class VoteAgreement:
         if not self.votes:
             return None
 
-        human: Counter[str] = Counter()
-        judge: Counter[str] = Counter()
-        for _, said, judged in self.votes:
-            human[said] += 1
-            judge[judged] += 1
-
+        human, judge = (Counter(vote[side] for vote in self.votes) for side in (1, 2))
         # A verdict that only one side gives is never met by chance.
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 

@@ -15,6 +15,7 @@ from lmmscore.agreement.levels import (
     PANEL_WITHOUT,
     AgreementRow,
     MethodStanding,
+    told,
 )
 from lmmscore.agreement.raters import VoteAgreement
 from lmmscore.agreement.statistics import (
@@ -230,7 +231,7 @@ def headline(found: Agreement, judge: str) -> Grid:
 def _below(found: Agreement, judge: str) -> Iterator[str]:
     for entry in found.factor_means:
         if entry["judge"] == judge and entry["n"]:
-            left = f"; {_told(entry['left_out'])}" if entry["left_out"] else ""
+            left = f"; {told(entry['left_out'])}" if entry["left_out"] else ""
             mean = number(entry["value"], 3)
             yield f"Mean of the {entry['n']} factors' Spearman ρ: {mean}{left}."
 
@@ -264,17 +265,13 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
         if row.value is None:
             fates.setdefault(f"undefined, because {row.why}", []).append(row.factor)
         elif row.left_out:
-            fates.setdefault(f"left out: {_told(row.left_out)}", []).append(row.factor)
+            fates.setdefault(f"left out: {told(row.left_out)}", []).append(row.factor)
         elif row.interval is not None and row.interval.why:
             fates.setdefault(f"no interval: {row.interval.why}", []).append(row.factor)
 
     for fate, factors in fates.items():
         everywhere = len(factors) == len(rows) and len(rows) > 1
         yield f"{about}{'all factors' if everywhere else ', '.join(factors)}: {fate}."
-
-
-def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
 def further_grids(found: Agreement) -> list[Grid]:
@@ -499,8 +496,9 @@ def judge_grids(found: Agreement) -> list[Grid]:
         ("judge", *(f"ρ, {level}" for level in levels), "soft pairs"),
         tuple(rows),
         caption=(
-            f"{', '.join(found.headline_factors)}. Between judges that share a letter at a level "
-            "there is no significant difference (permutation over items at that level, Holm, 5%)."
+            f"{', '.join(found.headline_factors)}. Each ρ is over the edits that its judge has; "
+            "between judges that share a letter at a level there is no significant difference on "
+            "the edits both have (permutation over items at that level, Holm, 5%)."
         ),
     )
     return [table, comparison_grid(found)]
@@ -566,7 +564,7 @@ def alternative_grid(found: Agreement) -> Grid:
         for entry in found.alternative
         if "why" in entry
     ]
-    few = dict.fromkeys(_told(entry["left_out"]) for entry in tested if entry["left_out"])
+    few = dict.fromkeys(told(entry["left_out"]) for entry in tested if entry["left_out"])
     return Grid(
         title,
         ("judge", "factor", "raters", "winning rate ω", "advantage", "power", "shown?"),
@@ -578,7 +576,7 @@ def alternative_grid(found: Agreement) -> Grid:
             "rater, that this many edits show a judge exactly as near as that person; “not shown” "
             f"with low power says little.{_scale_caption(found)}"
         ),
-        below=(*(f"Left out: {told}." for told in few), *lacking),
+        below=(*(f"Left out: {reasons}." for reasons in few), *lacking),
         text_columns=frozenset({0, 1, 6}),
     )
 
@@ -750,8 +748,8 @@ def _records(found: Agreement) -> Iterator[dict[str, Any]]:
             yield {column: data.get(column) for column in CSV_COLUMNS}
 
     for row in (*found.rows, *found.task_rows, *found.people):
-        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-        data = row.to_json() | {"judge": row.judge or "people", "left_out": "; ".join(told)}
+        data = row.to_json() | {"judge": row.judge or "people"}
+        data["left_out"] = told(row.left_out, "; ")
         yield {column: data.get(column) for column in CSV_COLUMNS}
 
 

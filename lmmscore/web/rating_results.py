@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -20,12 +21,14 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, Formula
+from lmmscore.stats.correlation import Ratings, alpha
 from lmmscore.tables import Table, defuse, is_excel, read_tables, restore
 from lmmscore.web.study import (
     FILE_NAME,
@@ -631,13 +634,10 @@ def _steadiness(factor: str, pairs: Sequence[tuple[RatingRow, RatingRow]]) -> St
 
 
 def _alpha(pairs: Sequence[tuple[float, float]]) -> float | None:
-    import krippendorff
-
-    if len({value for pair in pairs for value in pair}) < 2:
-        return None
-
-    occasions = list(zip(*pairs, strict=True))
-    return float(krippendorff.alpha(reliability_data=occasions, level_of_measurement="interval"))
+    edit = np.repeat(np.arange(len(pairs)), 2)
+    ratings = Ratings(np.ravel(pairs), edit, np.zeros_like(edit), np.tile([0, 1], len(pairs)))
+    found = float(alpha(ratings, items=1)(np.ones((1, 1)))[0])
+    return None if math.isnan(found) else found
 
 
 def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:

@@ -25,7 +25,14 @@ from pydantic import Field
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import PAIR_KINDS, is_file
-from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, counted, nearest
+from lmmscore.errors import (
+    BenchmarkError,
+    FileProblem,
+    LmmscoreError,
+    alternatives,
+    counted,
+    nearest,
+)
 from lmmscore.plan import Plan, Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
@@ -174,9 +181,7 @@ def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
-        raise LmmscoreError(
-            f"no check {unknown!r}{nearest(unknown, CHECKS)}; there are: {', '.join(CHECKS)}"
-        )
+        raise LmmscoreError(f"no check {unknown!r}{alternatives(unknown, CHECKS, 'there are')}")
 
     useless = {"source"} if covers == "pair" else set()
     return tuple(check for check in CHECKS if check in wanted and check not in useless)
