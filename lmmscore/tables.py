@@ -306,12 +306,8 @@ _READERS = {
 
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
     """Return what stands on each line that is not empty, with its number."""
-    found = []
-    for line, piece in enumerate(text.split("\n"), 1):
-        if piece.strip():
-            found.append((line, parse_json(piece, path, line)))
-
-    return found
+    lines = enumerate(text.split("\n"), 1)
+    return [(line, parse_json(piece, path, line)) for line, piece in lines if piece.strip()]
 
 
 def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
@@ -549,16 +545,11 @@ def _declared_images(schema: Any) -> set[str]:
     """Return the columns that the metadata of Hugging Face declares as images."""
     try:
         note = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-        features = note["info"]["features"]
-    except (ValueError, KeyError, TypeError):
+        features = note["info"]["features"].items()
+    except (ValueError, KeyError, TypeError, AttributeError):
         return set()
 
-    declared = set()
-    for name, feature in features.items():
-        if isinstance(feature, dict) and feature.get("_type") == "Image":
-            declared.add(name)
-
-    return declared
+    return {name for name, one in features if isinstance(one, dict) and one.get("_type") == "Image"}
 
 
 def _is_image(kind: Any) -> bool:

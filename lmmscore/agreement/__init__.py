@@ -188,11 +188,8 @@ def _panel(
         raise LmmscoreError("the judges have no scored edit in common; there is no panel")
 
     notes += panel_notes(tables, panel.scores, panel.models, panel.families)
-    found = {PANEL: together}
-    for name, rest in without_each(tables, panel.scores).items():
-        found[f"{PANEL_WITHOUT}{name}"] = rest
-
-    return found
+    without = without_each(tables, panel.scores)
+    return {PANEL: together} | {f"{PANEL_WITHOUT}{name}": rest for name, rest in without.items()}
 
 
 def _panel_matches(matches: Mapping[str, ScaleMatches], panel: Panel) -> dict[str, ScaleMatches]:
@@ -573,12 +570,10 @@ def without_each(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> dict[s
     if len(judges) < 3:
         return {}
 
-    found = {}
-    for name in judges:
-        rest = {other: table for other, table in judges.items() if other != name}
-        found[name] = panel_scores(rest, how)
-
-    return found
+    return {
+        name: panel_scores({other: judges[other] for other in judges if other != name}, how)
+        for name in judges
+    }
 
 
 def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:
@@ -749,17 +744,13 @@ class Agreement:
 
     def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
         """Return one row about the people, or None."""
-        for row in self.people:
-            if (row.factor, row.statistic) == (factor, statistic):
-                return row
-        return None
+        wanted = (factor, statistic)
+        return next((row for row in self.people if (row.factor, row.statistic) == wanted), None)
 
     def verdict(self, judge: str, factor: str) -> Verdict | None:
         """Return the verdict on a judge for a factor, or None."""
-        for one in self.verdicts:
-            if (one.judge, one.factor) == (judge, factor):
-                return one
-        return None
+        wanted = (judge, factor)
+        return next((one for one in self.verdicts if (one.judge, one.factor) == wanted), None)
 
     def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
         """Return the methods of one table, best by the judge first."""

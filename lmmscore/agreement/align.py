@@ -160,10 +160,7 @@ class Sides:
     def _parts_of_overall(self, weights: Weights | None) -> list[str]:
         """Return the factors to make people's overall of; none where it is given or cannot be."""
         rated = [str(name) for name in self.ratings["factor"].unique()]
-        scored: set[str] = set()
-        for table in self.judges.values():
-            scored |= set(table["factor"].unique())
-
+        scored = {name for table in self.judges.values() for name in table["factor"].unique()}
         if OVERALL in rated or OVERALL not in scored:
             return []
 
@@ -474,10 +471,7 @@ def _in_several_tasks(name: str, side: pd.DataFrame) -> tuple[str, str, str] | N
 
 def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return the tables with items and methods under the names of an alias table."""
-    known: set[str] = set()
-    for table in tables:
-        known |= set(table["item"]) | set(table["method"])
-
+    known = {name for table in tables for name in (*table["item"], *table["method"])}
     for old in aliases:
         if old not in known:
             raise FileProblem(f"--alias {old}={aliases[old]}: nothing is called {old}")
@@ -559,11 +553,11 @@ def _same_keys(
     ours = {str(name) for name in scores[column].unique()}
     mine = _by_key(ours - theirs)
     people = _by_key(theirs - ours)
-    renames = {}
-    for key, names in mine.items():
-        if len(names) == 1 and len(people.get(key, ())) == 1:
-            renames[names[0]] = people[key][0]
-
+    renames = {
+        names[0]: people[key][0]
+        for key, names in mine.items()
+        if len(names) == 1 == len(people.get(key, ()))
+    }
     if not renames:
         return scores
 
@@ -994,7 +988,6 @@ class RatedEdits:
     ratings: Ratings
     edits: pd.DataFrame
     """item, method and people's mean; one row per edit."""
-    items: int
 
     def judge_by_edit(self, means: pd.DataFrame) -> Floats:
         """Return the judge's score of each rated edit, NaN where it has none."""
@@ -1019,7 +1012,6 @@ def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     value = rows["score"].to_numpy(dtype=float)
     means = np.bincount(edit, weights=value) / np.bincount(edit)
     edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
-    item, items = pd.factorize(rows["item"])
-    rater = pd.factorize(rows["rater"], sort=True)[0]
-    arrays = Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64))
-    return RatedEdits(arrays, edits, len(items))
+    item = pd.factorize(rows["item"])[0].astype(np.int64)
+    rater = pd.factorize(rows["rater"], sort=True)[0].astype(np.int64)
+    return RatedEdits(Ratings(value, edit, item, rater), edits)

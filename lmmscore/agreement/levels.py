@@ -406,18 +406,13 @@ def _averaged(
 
 @dataclass(frozen=True)
 class MethodCell:
-    """The edits of one method in one task."""
+    """The edits of one method in one task, one per item."""
 
     task: str | None
     method: str
     judge: Floats
     people: Floats
     item: Ints
-
-    @property
-    def items(self) -> int:
-        """How many items they are of."""
-        return len(np.unique(self.item))
 
     @property
     def undefined(self) -> str:
@@ -484,14 +479,15 @@ def _method_row(
     replicates: Floats,
     why: str,
 ) -> AgreementRow:
+    items = len(cell.item)
     row = subject.row(
         WITHIN_METHOD,
         statistic,
         value,
-        n=len(cell.judge),
+        n=items,
         of="items",
         why=why,
-        interval=interval_over(cell.items, value, lambda: replicates, statistic.transform),
+        interval=interval_over(items, value, lambda: replicates, statistic.transform),
     )
     return replace(row, task=cell.task, method=cell.method)
 

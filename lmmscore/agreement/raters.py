@@ -697,11 +697,11 @@ def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
 
 def _test_note(tests: Differences) -> str:
     """Return what the letters and the rank intervals rest on."""
-    over = counted(len(tests.pairs), "pair")
     return (
         f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
         "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "
-        f"{over}); rank intervals are from the same tests and hold for all methods together."
+        f"{counted(len(tests.pairs), 'pair')}); rank intervals are from the same tests and hold "
+        "for all methods together."
     )
 
 

@@ -66,10 +66,10 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     """Return the tables of an agreement, the answer first, then the sections asked for."""
     made: dict[str, Callable[[Agreement], list[Grid]]] = {
         "methods": methods_grids,
-        "within-item": lambda one: level_grids(one, WITHIN_ITEM),
+        "within-item": lambda one: _by_judge(one, _within_item, WITHIN_ITEM),
         "within-method": within_method_grids,
-        "item": headlines,
-        "further": further_grids,
+        "item": lambda one: _by_judge(one, headline, ITEM),
+        "further": lambda one: _by_judge(one, _further, ITEM),
         "tasks": task_grids,
         "people": lambda one: [people_grid(one)],
         "judges": judge_grids,
@@ -89,14 +89,16 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     grids.sort(key=lambda grid: not grid.rows)
     if grids and found.judges:
         first = grids[0]
-        said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
-        grids[0] = replace(first, above=(*said, *first.above))
+        whole = [judge for judge in found.judges if not judge.startswith(PANEL_WITHOUT)]
+        grids[0] = replace(first, above=(*map(found.sentence, whole), *first.above))
 
     return grids
 
 
-def _is_panel(judge: str) -> bool:
-    return judge.startswith(PANEL_WITHOUT)
+def _by_judge(found: Agreement, make: Callable[[Agreement, str], Grid], level: str) -> list[Grid]:
+    """Return a table of each judge that has rows at a level."""
+    having = {row.judge for row in found.rows if row.level == level}
+    return [make(found, judge) for judge in found.judges if judge in having]
 
 
 def methods_grids(found: Agreement) -> list[Grid]:
@@ -176,15 +178,6 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
 
     yield over
     yield NO_INTERVAL
-
-
-def headlines(found: Agreement) -> list[Grid]:
-    """Return the item level of each judge, with the ceiling and the verdict."""
-    return [headline(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
-
-
-def _has(found: Agreement, judge: str, level: str) -> bool:
-    return any((row.judge, row.level) == (judge, level) for row in found.rows)
 
 
 def headline(found: Agreement, judge: str) -> Grid:
@@ -274,12 +267,8 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
         yield f"{about}{'all factors' if everywhere else ', '.join(factors)}: {fate}."
 
 
-def further_grids(found: Agreement) -> list[Grid]:
-    """Return the other statistics at the item level, each with its interval."""
-    return [_further(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
-
-
 def _further(found: Agreement, judge: str) -> Grid:
+    """Return the other statistics at the item level, each with its interval."""
     chosen = [one for one in statistics(ITEM) if one.name != "spearman"]
     rows = []
     for factor in found.factors:
@@ -336,18 +325,14 @@ def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
         yield f"No MAE and no bias, because {why}."
 
 
-def level_grids(found: Agreement, level: str) -> list[Grid]:
-    """Return a level's table of each judge, or the reason why it has none."""
-    return [_level_grid(found, judge, level) for judge in found.judges if _has(found, judge, level)]
-
-
-def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
-    chosen = list(statistics(level))
+def _within_item(found: Agreement, judge: str) -> Grid:
+    """Return the statistics inside items, or the reason why there are none."""
+    chosen = list(statistics(WITHIN_ITEM))
     heads = []
     rows = []
-    title = f"{judge}: level {level}"
+    title = f"{judge}: level {WITHIN_ITEM}"
     for factor in found.factors:
-        cells = [found.row(judge, factor, level, one.name) for one in chosen]
+        cells = [found.row(judge, factor, WITHIN_ITEM, one.name) for one in chosen]
         head = cells[0]
         if head is None:
             continue
@@ -363,8 +348,8 @@ def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
         title,
         ("factor", heads[0].of, *(one.title for one in chosen)),
         tuple(rows),
-        caption=f"{OVER[level].capitalize()} (mean), with 95% intervals.",
-        below=(*left_out(heads), *_pair_notes(found, judge, level)),
+        caption=f"{OVER[WITHIN_ITEM].capitalize()} (mean), with 95% intervals.",
+        below=(*left_out(heads), *_pair_notes(found, judge, WITHIN_ITEM)),
     )
 
 

@@ -778,12 +778,14 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
     """Return the plan in words."""
     per = {"item": "all edits of an item", "edit": "one edit", "pair": "two edits"}[study.covers]
     basis = "measured" if plan.measured else "assumed until there are answers"
+    hours = plan.hours_in_all
+    spent = f"{hours:.1f} hours" if hours >= 1.5 else f"{round(hours * 60)} minutes"
     lines = [
         f"screens        {plan.screens}, each with {per}; {plan.edits} edits",
         f"raters         {plan.raters}, so that each edit is rated by {study.raters_per_edit}",
         f"per rater      {plan.screens_per_rater} screens, about "
         f"{max(1, round(plan.minutes_per_rater))} minutes ({basis})",
-        f"in all         {_time_in_all(plan.hours_in_all)} of raters' time",
+        f"in all         {spent} of raters' time",
     ]
     if study.checks:
         lines.append(f"checks         {', '.join(study.checks)}")
@@ -794,10 +796,6 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
         lines += _raters_lines(plan.powers)
 
     return lines
-
-
-def _time_in_all(hours: float) -> str:
-    return f"{hours:.1f} hours" if hours >= 1.5 else f"{round(hours * 60)} minutes"
 
 
 def _raters_lines(powers: Sequence[Power]) -> list[str]:

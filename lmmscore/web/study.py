@@ -961,13 +961,8 @@ class RatingDatabase:
 
         return {name: list(of_screen.values()) for name, of_screen in last.items()}
 
-    def revision(self, assignment: str) -> int:
-        """Return how many answers a screen has ever had: it grows with each."""
-        rows = self._rows("SELECT count(*) FROM answer WHERE assignment = ?", (assignment,))
-        return int(rows[0][0])
-
     def revisions(self, rater: Rater) -> dict[str, int]:
-        """Return the revision of every screen of a rater that has any answer."""
+        """Return how many answers each screen of a rater has ever had, where it has any."""
         rows = self._rows(
             "SELECT assignment, count(*) FROM answer JOIN assignment ON assignment = id "
             "WHERE rater = ? GROUP BY assignment",
@@ -997,7 +992,7 @@ class RatingDatabase:
         # Another process may have named it first.
         return str(self._rows(sql, key)[0][0])
 
-    def picture(self, name: str) -> tuple[str, str, str, str] | None:
+    def picture(self, name: str) -> tuple[str, str, str, Any] | None:
         """Return item, kind, method and check of a picture, or None."""
         rows = self._rows(
             "SELECT item, kind, method, check_kind FROM picture WHERE id = ?", (name,)
