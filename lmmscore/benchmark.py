@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
-from lmmscore.errors import BenchmarkError, FileProblem, ImageProblem, counted, listed, nearest
+from lmmscore.errors import (
+    BenchmarkError,
+    FileProblem,
+    ImageProblem,
+    alternatives,
+    counted,
+    listed,
+    nearest,
+)
 from lmmscore.images import (
     IMAGE_SUFFIXES,
     SUFFIXES,
@@ -216,11 +224,8 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
     known = dict.fromkeys(known)
     for name in wanted:
         if name not in known:
-            names = list(known)
-            shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
-            raise BenchmarkError(
-                f"no {what} {name!r} in the benchmark{nearest(name, names)}; it has: {shown}"
-            )
+            it_has = alternatives(name, known, "it has", most=12)
+            raise BenchmarkError(f"no {what} {name!r} in the benchmark{it_has}")
 
     return wanted or list(known)
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement import agree as compare_with_people
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, alternatives, nearest
 from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
@@ -27,9 +27,9 @@ from lmmscore.report.leaderboard import display_names, render
 from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import Run
 from lmmscore.run_folder import open_run as open_folder
-from lmmscore.score_files import Columns
-from lmmscore.score_files import read_ratings as read_rating_files
+from lmmscore.score_files import Columns, HumanRatings
 from lmmscore.scores import read_scores
+from lmmscore.web.rating_results import read_human_ratings
 
 if TYPE_CHECKING:
     from lmmscore.report.figures import PlotImage
@@ -87,8 +87,7 @@ class JudgeAgreement(Agreement):
         wanted = f"{judge or self.judges[0]}-{kind}"
         drawings = {drawing.name: drawing for drawing in agreement_drawings(self, {})}
         if wanted not in drawings:
-            hint = nearest(wanted, drawings)
-            raise LmmscoreError(f"no figure {wanted!r}{hint}; known: {', '.join(drawings)}")
+            raise LmmscoreError(f"no figure {wanted!r}{alternatives(wanted, drawings)}")
 
         return PlotImage(drawn(drawings[wanted], width_in))
 
@@ -117,8 +116,7 @@ class RunResult(Run):
         data = RunData(self.path.resolve().name, self)
         known = [item for item, _ in data.items]
         if name not in known:
-            hint = nearest(name, known)
-            raise LmmscoreError(f"no item {name!r} in this run{hint}")
+            raise LmmscoreError(f"no item {name!r} in this run{nearest(name, known)}")
         return ItemView(data, name)
 
 
@@ -198,9 +196,10 @@ def rank(scores: pd.DataFrame | PathLike, **options: Any) -> RankedBoard:
 def read_ratings(*paths: PathLike, **columns: str) -> pd.DataFrame:
     """Return human ratings as one tidy table: item, method, rater, factor, score.
 
-    `columns` gives the names of columns that differ: `item="image"`, `rater="who"`.
+    A file of a rating study, or its folder, will do: its checks are not ratings. `columns` gives
+    the names of columns that differ: `item="image"`, `rater="who"`.
     """
-    return read_rating_files([str(path) for path in paths], Columns(**columns)).table
+    return read_human_ratings(paths, Columns(**columns)).table
 
 
 def agree(
@@ -230,13 +229,15 @@ def agree(
         "scales": {name: run.manifest.scales() for name, run in runs.items()},
         "weights": {name: run.manifest.weights for name, run in runs.items()},
     }
-    table = ratings if isinstance(ratings, pd.DataFrame) else read_ratings(*_listed(ratings))
-    found = compare_with_people(tables, table, **{**known, **options})
-    return _become(JudgeAgreement, found)
+    human = _human(ratings)
+    found = compare_with_people(tables, human.table, **{**known, "scale": human.scale, **options})
+    return _become(JudgeAgreement, found.with_notes(human.notes))
 
 
-def _listed(paths: PathLike | Sequence[PathLike]) -> Sequence[PathLike]:
-    return [paths] if isinstance(paths, str | Path) else paths
+def _human(ratings: pd.DataFrame | PathLike | Sequence[PathLike]) -> HumanRatings:
+    if isinstance(ratings, pd.DataFrame):
+        return HumanRatings(ratings)
+    return read_human_ratings([ratings] if isinstance(ratings, str | Path) else ratings, Columns())
 
 
 def _named_judges(

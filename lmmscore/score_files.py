@@ -257,7 +257,8 @@ def _rows(
         row = table.rows[place]
         who = text(row[own_rater]) if own_rater else rater
         its_task = text(row[task]) if task else task_name
-        rows.append((text(row[item]), its_task, method_name, who, factor, value, table.at(place)))
+        name = table.item_at(place, item)
+        rows.append((name, its_task, method_name, who, factor, value, table.at(place)))
 
     return rows
 
@@ -469,7 +470,7 @@ class Reader:
         for place, cells in self._cells(table, {item, method, task, repeat}):
             row, where = table.rows[place], table.at(place)
             yield Edit(
-                item=text(row[item]),
+                item=table.item_at(place, item),
                 task=find_task(row, item),
                 method=text(row[method]) if method else "",
                 repeat=_repeat(table.plain(row[repeat]), where) if repeat else 1,

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ class Table:
     def at(self, place: int) -> str:
         """Return `FILE:LINE` for a row, for messages."""
         return f"{self.where}:{self.lines[place]}"
+
+    def item_at(self, place: int, column: str) -> str:
+        """Return the id of a row's item. Raises FileProblem where the cell is empty."""
+        if found := text(self.rows[place][column]):
+            return found
+
+        raise FileProblem(
+            f"{self.at(place)}: {column} is empty; name the item in every row, also where cells "
+            "are merged, and delete rows of totals"
+        )
 
     def plain(self, cell: Any) -> Any:
         """Return a cell, a number in it with a point where this file writes a decimal comma."""
@@ -295,12 +306,8 @@ _READERS = {
 
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
     """Return what stands on each line that is not empty, with its number."""
-    found = []
-    for line, piece in enumerate(text.split("\n"), 1):
-        if piece.strip():
-            found.append((line, parse_json(piece, path, line)))
-
-    return found
+    lines = enumerate(text.split("\n"), 1)
+    return [(line, parse_json(piece, path, line)) for line, piece in lines if piece.strip()]
 
 
 def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
@@ -351,7 +358,7 @@ def number(cell: Any) -> float | None:
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
 
-    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float | Decimal):
         raise ValueError(f"{cell!r} is not a number")
 
     try:
@@ -538,16 +545,11 @@ def _declared_images(schema: Any) -> set[str]:
     """Return the columns that the metadata of Hugging Face declares as images."""
     try:
         note = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-        features = note["info"]["features"]
-    except (ValueError, KeyError, TypeError):
+        features = note["info"]["features"].items()
+    except (ValueError, KeyError, TypeError, AttributeError):
         return set()
 
-    declared = set()
-    for name, feature in features.items():
-        if isinstance(feature, dict) and feature.get("_type") == "Image":
-            declared.add(name)
-
-    return declared
+    return {name for name, one in features if isinstance(one, dict) and one.get("_type") == "Image"}
 
 
 def _is_image(kind: Any) -> bool:

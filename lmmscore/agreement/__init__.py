@@ -26,9 +26,10 @@ from lmmscore.agreement.levels import (
     compare_judges,
     draws_used,
     level_rows,
+    told,
 )
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_ITEM, WITHIN_METHOD
-from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
+from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
 from lmmscore.leaderboard.ranking import Whisker, draw
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
@@ -168,8 +169,7 @@ def _refuse(
 
     for level in levels:
         if level not in LEVELS:
-            hint = f"{nearest(level, LEVELS)}; known: {', '.join(LEVELS)}"
-            raise LmmscoreError(f"no level {level!r}{hint}")
+            raise LmmscoreError(f"no level {level!r}{alternatives(level, LEVELS)}")
 
 
 def _uncounted(_: int) -> AbstractContextManager[Step]:
@@ -183,12 +183,13 @@ def _panel(
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
 
-    notes += panel_notes(tables, panel.scores, panel.models, panel.families)
-    found = {PANEL: panel_scores(tables, panel.scores)}
-    for name, rest in without_each(tables, panel.scores).items():
-        found[f"{PANEL_WITHOUT}{name}"] = rest
+    together = panel_scores(tables, panel.scores)
+    if together.empty:
+        raise LmmscoreError("the judges have no scored edit in common; there is no panel")
 
-    return found
+    notes += panel_notes(tables, panel.scores, panel.models, panel.families)
+    without = without_each(tables, panel.scores)
+    return {PANEL: together} | {f"{PANEL_WITHOUT}{name}": rest for name, rest in without.items()}
 
 
 def _panel_matches(matches: Mapping[str, ScaleMatches], panel: Panel) -> dict[str, ScaleMatches]:
@@ -240,14 +241,25 @@ class AgreementRules:
         """Return a generator in its first state: no row depends on those before it."""
         return np.random.default_rng(self.seed)
 
-    def scale_problem(self, judge: str, factor: str) -> str:
-        """Return why differences of scores mean nothing on a factor; "" where they do."""
+    def scale_problem(self, judge: str, factor: str, scores: pd.Series[float]) -> str:
+        """Return why differences of the judge's scores and ratings mean nothing; "" where they do.
+
+        An overall that was made of people's factors is on their scales, and the judge's must be.
+        """
         own = self.matches[judge]
         if factor in own:
             return own[factor].why
 
-        # An overall made of people's factors has no scale on record: it takes all of theirs.
-        return next((own[part].why for part in self.overall_parts if own[part].why), "")
+        parts = [own[part] for part in self.overall_parts]
+        why = next((part.why for part in parts if part.why), "")
+        low, high = min(part.judge[0] for part in parts), max(part.judge[1] for part in parts)
+        if not why and (scores.min() < low - SAME or scores.max() > high + SAME):
+            why = (
+                f"the judge's {factor} goes from {scores.min():g} to {scores.max():g}, beyond the "
+                f"{low:g} to {high:g} of its factors, of which people's was made"
+            )
+
+        return why
 
     def as_dict(self, draws: int) -> dict[str, Any]:
         """Return the settings of an agreement, for JSON; `draws` were made, not only asked for."""
@@ -323,9 +335,8 @@ class AgreementBuilder:
         by_edit = rated.judge_by_edit(means)
         paired = align.pair(scores, means, rated)
         self.paired[name, factor] = paired
-        subject = AgreementSubject(
-            name, factor, paired, None, self.rules.scale_problem(name, factor), self.rules.rng()
-        )
+        problem = self.rules.scale_problem(name, factor, means["judge"])
+        subject = AgreementSubject(name, factor, paired, None, problem, self.rules.rng())
 
         head = self._add_levels(subject)
         self.methods += standings(name, factor, paired)
@@ -559,12 +570,10 @@ def without_each(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> dict[s
     if len(judges) < 3:
         return {}
 
-    found = {}
-    for name in judges:
-        rest = {other: table for other, table in judges.items() if other != name}
-        found[name] = panel_scores(rest, how)
-
-    return found
+    return {
+        name: panel_scores({other: judges[other] for other in judges if other != name}, how)
+        for name in judges
+    }
 
 
 def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:
@@ -735,17 +744,13 @@ class Agreement:
 
     def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
         """Return one row about the people, or None."""
-        for row in self.people:
-            if (row.factor, row.statistic) == (factor, statistic):
-                return row
-        return None
+        wanted = (factor, statistic)
+        return next((row for row in self.people if (row.factor, row.statistic) == wanted), None)
 
     def verdict(self, judge: str, factor: str) -> Verdict | None:
         """Return the verdict on a judge for a factor, or None."""
-        for one in self.verdicts:
-            if (one.judge, one.factor) == (judge, factor):
-                return one
-        return None
+        wanted = (judge, factor)
+        return next((one for one in self.verdicts if (one.judge, one.factor) == wanted), None)
 
     def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
         """Return the methods of one table, best by the judge first."""
@@ -877,8 +882,6 @@ class Agreement:
                 marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
                 lines.append(_line(self, row))
 
-        import pandas as pd
-
         table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
         title = "Spearman correlation with people over edits, with 95% intervals"
         return table + draw(marks, title)
@@ -903,11 +906,4 @@ def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
 
 def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
     """Return rows as a table, one statistic per line."""
-    import pandas as pd
-
-    records = []
-    for row in rows:
-        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-        records.append(row.to_json() | {"left_out": "; ".join(told)})
-
-    return pd.DataFrame(records)
+    return pd.DataFrame([row.to_json() | {"left_out": told(row.left_out, "; ")} for row in rows])

@@ -10,12 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
@@ -66,7 +67,7 @@ class Sides:
     ) -> None:
         """Give factors, items and methods the same names; keep only some methods, if named."""
         # First of all: everything after this goes by the id of an item alone.
-        tables, ratings = separate_tasks(self.judges, self.ratings)
+        tables, ratings = separate_tasks(self.judges, self.ratings, self.notes)
         ratings, *tables = rename_factors([ratings, *tables], renames or {})
         ratings, *tables = apply_aliases([ratings, *tables], aliases or {})
         _refuse_ratings_twice(ratings)
@@ -159,10 +160,7 @@ class Sides:
     def _parts_of_overall(self, weights: Weights | None) -> list[str]:
         """Return the factors to make people's overall of; none where it is given or cannot be."""
         rated = [str(name) for name in self.ratings["factor"].unique()]
-        scored: set[str] = set()
-        for table in self.judges.values():
-            scored |= set(table["factor"].unique())
-
+        scored = {name for table in self.judges.values() for name in table["factor"].unique()}
         if OVERALL in rated or OVERALL not in scored:
             return []
 
@@ -291,8 +289,8 @@ def _same_weights(first: Weights, second: Weights) -> bool:
 def _refuse_unknown(what: str, given: Collection[str], judges: Sequence[str]) -> None:
     for name in given:
         if name not in judges:
-            known = f"{nearest(name, judges)}; there are: {', '.join(judges)}"
-            raise LmmscoreError(f"{what}: no judge is called {name!r}{known}")
+            there_are = alternatives(name, judges, "there are")
+            raise LmmscoreError(f"{what}: no judge is called {name!r}{there_are}")
 
 
 Setting = TypeVar("Setting")
@@ -337,8 +335,8 @@ def rename_factors(
     known = sorted({factor for table in tables for factor in table["factor"].unique()})
     for old, new in renames.items():
         if old not in known:
-            hint = nearest(old, known) or f"; there are: {', '.join(known)}"
-            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
+            there_are = alternatives(old, known, "there are")
+            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{there_are}")
 
     found = []
     for table in tables:
@@ -368,8 +366,8 @@ def derived_overall(scores: pd.DataFrame) -> str:
 def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
-            hint = f"{nearest(factor, shared)}; both have: {', '.join(shared)}"
-            raise FileProblem(f"--factor {factor}: not both scored and rated{hint}")
+            both_have = alternatives(factor, shared, "both have")
+            raise FileProblem(f"--factor {factor}: not both scored and rated{both_have}")
 
     return [factor for factor in shared if factor in wanted]
 
@@ -388,34 +386,77 @@ def _words(name: str) -> set[str]:
 
 
 def separate_tasks(
-    judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame
+    judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame, notes: list[str]
 ) -> tuple[list[pd.DataFrame], pd.DataFrame]:
     """Return scores and ratings whose ids mean one item each: TASK/ID where tasks share an id.
 
-    Raises where a side names no tasks to go by: pairing by the id alone would average different
-    edits.
+    Then an item is in one task for every judge: the first that any side names. Raises where a side
+    names no tasks to go by: pairing by the id alone would average different edits.
     """
-    tables = list(judges.values())
-    rated = ratings if "task" in ratings else ratings.assign(task="")
+    rated = ratings.assign(task=ratings["task"].fillna("") if "task" in ratings else "")
     sides = {**judges, "people's ratings": rated}
     found = None
     for name, side in sides.items():
         found = found or _in_several_tasks(name, side)
 
-    if found is None:
-        return tables, ratings.drop(columns="task", errors="ignore")
+    if found := found or _in_different_tasks(sides, notes):
+        who, item, tasks = found
+        for name, side in sides.items():
+            if side["task"].eq("").all():
+                verb = "names" if name in judges else "name"
+                raise FileProblem(
+                    f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} {verb} no "
+                    "task; add a column `task`, or give every item its own id"
+                )
 
-    who, item, tasks = found
-    for name, side in sides.items():
-        if side["task"].eq("").all():
-            verb = "names" if name in judges else "name"
-            raise FileProblem(
-                f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} {verb} no "
-                "task; add a column `task`, or give every item its own id"
-            )
+        # Named alike wherever only case and punctuation differ, as methods are.
+        spelt: dict[str, str] = {}
+        for name, side in sides.items():
+            named = side["task"].map(lambda task: spelt.setdefault(key_of(task), task))
+            sides[name] = side.assign(task=named, item=named + "/" + side["item"])
 
-    apart = [side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values()]
-    return apart[:-1], apart[-1].drop(columns="task")
+    known: dict[str, str] = {}
+    for side in sides.values():
+        known = _task_by_item(side) | known
+
+    *tables, rated = sides.values()
+    tables = [
+        table.assign(task=[known.get(item, "") for item in table["item"]]) for table in tables
+    ]
+    return tables, rated.drop(columns="task")
+
+
+def _task_by_item(side: pd.DataFrame) -> dict[str, str]:
+    named = side.loc[side["task"] != "", ["item", "task"]].drop_duplicates("item")
+    return dict(zip(named["item"], named["task"], strict=True))
+
+
+def _in_different_tasks(
+    sides: Mapping[str, pd.DataFrame], notes: list[str]
+) -> tuple[str, str, str] | None:
+    """Return two sides, an item that they put in different tasks, and those tasks.
+
+    Only where they have other tasks in common. Else one may call the tasks by other names, and it
+    is noted that ids alone say which items are the same.
+    """
+    by_side = {name: _task_by_item(side) for name, side in sides.items()}
+    for (one, first), (other, second) in combinations(by_side.items(), 2):
+        both = sorted(first.keys() & second.keys())
+        differing = [item for item in both if key_of(first[item]) != key_of(second[item])]
+        if not differing:
+            continue
+
+        item = differing[0]
+        tasks = _some({first[item], second[item]})
+        if {*map(key_of, first.values())} & {*map(key_of, second.values())}:
+            return f"{one} and {other}", item, tasks
+
+        notes.append(
+            f"{one} and {other} have no task in common: their items are taken as the same by id "
+            f"alone ({len(differing)}), for example {item!r} in {tasks}"
+        )
+
+    return None
 
 
 def _in_several_tasks(name: str, side: pd.DataFrame) -> tuple[str, str, str] | None:
@@ -430,10 +471,7 @@ def _in_several_tasks(name: str, side: pd.DataFrame) -> tuple[str, str, str] | N
 
 def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return the tables with items and methods under the names of an alias table."""
-    known: set[str] = set()
-    for table in tables:
-        known |= set(table["item"]) | set(table["method"])
-
+    known = {name for table in tables for name in (*table["item"], *table["method"])}
     for old in aliases:
         if old not in known:
             raise FileProblem(f"--alias {old}={aliases[old]}: nothing is called {old}")
@@ -463,8 +501,8 @@ def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[
 
     for name in wanted:
         if name not in known:
-            hint = f"{nearest(name, known)}; there are: {', '.join(known)}"
-            raise FileProblem(f"--method {name}: no such method{hint}")
+            there_are = alternatives(name, known, "there are")
+            raise FileProblem(f"--method {name}: no such method{there_are}")
 
     return [table[table["method"].isin(list(wanted))] for table in tables]
 
@@ -515,11 +553,11 @@ def _same_keys(
     ours = {str(name) for name in scores[column].unique()}
     mine = _by_key(ours - theirs)
     people = _by_key(theirs - ours)
-    renames = {}
-    for key, names in mine.items():
-        if len(names) == 1 and len(people.get(key, ())) == 1:
-            renames[names[0]] = people[key][0]
-
+    renames = {
+        names[0]: people[key][0]
+        for key, names in mine.items()
+        if len(names) == 1 == len(people.get(key, ()))
+    }
     if not renames:
         return scores
 
@@ -673,16 +711,14 @@ def match_scales(
     The judge's scale is known from its run or dialog; people's is what was stated. Where either is
     not, the range seen over all factors of that kind must do.
     """
-    seen_judge = _seen([scores])
     factors = [str(factor) for factor in ratings["factor"].unique()]
-    ends = {factor: scales.get(factor) or seen_judge for factor in factors}
+    ends = {factor: scales.get(factor) or _seen(scores, factor) for factor in factors}
     found = {}
     for factor in factors:
         alike = [other for other in factors if ends[other] == ends[factor]]
-        used = ratings.loc[ratings["factor"].isin(alike), "score"]
-        people = stated or (float(used.min()), float(used.max()))
+        people = stated or _seen(ratings[ratings["factor"].isin(alike)], factor)
         known = factor in scales and stated is not None
-        same = people == ends[factor] if known else _alike(ends[factor], people)
+        same = people == ends[factor] if known else alike_ranges(ends[factor], people)
         found[factor] = ScaleMatch(ends[factor], people, same, known)
 
     return found
@@ -746,7 +782,7 @@ def shared_matches(members: Sequence[ScaleMatches], *, standardised: bool) -> Sc
     return found
 
 
-def _alike(judge: Limits, people: Limits) -> bool:
+def alike_ranges(judge: Limits, people: Limits) -> bool:
     """Tell whether two ranges are one scale: each covers most of what they cover together."""
     if judge[0] == judge[1] and people[0] <= judge[0] <= people[1]:
         # A judge that always says the same shows no scale of its own.
@@ -756,9 +792,17 @@ def _alike(judge: Limits, people: Limits) -> bool:
     return either > 0 and both / either >= _SAME_SHARE
 
 
-def _seen(judges: Sequence[pd.DataFrame]) -> Limits:
-    scores = pd.concat([table[table["outcome"] == Outcome.SCORED]["score"] for table in judges])
-    if scores.empty:
+def _seen(rows: pd.DataFrame, factor: str) -> Limits:
+    """Return the range over all factors; for the overall its own where it goes beyond theirs.
+
+    An overall of 0 to 100 beside factors of 1 to 10 says nothing about their scale, nor they of it.
+    """
+    overall = rows["factor"] == OVERALL
+    scores, own = rows.loc[~overall, "score"], rows.loc[overall, "score"]
+    beyond = own.min() < scores.min() or own.max() > scores.max()
+    if scores.empty or (factor == OVERALL and beyond):
+        scores = own
+    if scores.isna().all():
         return float("-inf"), float("inf")
     return float(scores.min()), float(scores.max())
 
@@ -775,10 +819,10 @@ def check_scale(
     That is the stated scale, else the factor's own where most ratings are on it. Without either, a
     rating beyond the range of the judges' scores may be right, and is noted.
     """
-    seen = _seen(judges)
+    every = pd.concat(judges)
     for factor, rows in ratings.groupby("factor", sort=False):
         known = stated or scales.get(str(factor))
-        low, high = known or seen
+        low, high = known or _seen(every, str(factor))
         off = rows[(rows["score"] < low) | (rows["score"] > high)]
         if off.empty:
             continue
@@ -944,7 +988,6 @@ class RatedEdits:
     ratings: Ratings
     edits: pd.DataFrame
     """item, method and people's mean; one row per edit."""
-    items: int
 
     def judge_by_edit(self, means: pd.DataFrame) -> Floats:
         """Return the judge's score of each rated edit, NaN where it has none."""
@@ -969,7 +1012,6 @@ def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     value = rows["score"].to_numpy(dtype=float)
     means = np.bincount(edit, weights=value) / np.bincount(edit)
     edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
-    item, items = pd.factorize(rows["item"])
-    rater = pd.factorize(rows["rater"], sort=True)[0]
-    arrays = Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64))
-    return RatedEdits(arrays, edits, len(items))
+    item = pd.factorize(rows["item"])[0].astype(np.int64)
+    rater = pd.factorize(rows["rater"], sort=True)[0].astype(np.int64)
+    return RatedEdits(Ratings(value, edit, item, rater), edits)

@@ -50,6 +50,11 @@ def known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
+def told(counts: Mapping[str, int], between: str = ", ") -> str:
+    """Return in words what was left out, each reason with its count."""
+    return between.join(f"{reason} ({count})" for reason, count in counts.items())
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
     """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
@@ -383,7 +388,6 @@ def _averaged(
     defined = values[items]
     left = {reason: count for reason, count in left.items() if count}
     value = float(defined.mean()) if len(defined) else float("nan")
-    told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
     groups = item_groups(items, subject.rng)
     mean = mean_of(defined, groups.of_item[items], groups.number)
     return subject.row(
@@ -394,7 +398,7 @@ def _averaged(
         of="items",
         averaging="mean",
         left_out=left,
-        why=f"it is defined in no item: {told}",
+        why=f"it is defined in no item: {told(left)}",
         interval=groups.interval(value, mean, statistic.transform),
         extra=extra,
     )
@@ -402,18 +406,13 @@ def _averaged(
 
 @dataclass(frozen=True)
 class MethodCell:
-    """The edits of one method in one task."""
+    """The edits of one method in one task, one per item."""
 
     task: str | None
     method: str
     judge: Floats
     people: Floats
     item: Ints
-
-    @property
-    def items(self) -> int:
-        """How many items they are of."""
-        return len(np.unique(self.item))
 
     @property
     def undefined(self) -> str:
@@ -480,14 +479,15 @@ def _method_row(
     replicates: Floats,
     why: str,
 ) -> AgreementRow:
+    items = len(cell.item)
     row = subject.row(
         WITHIN_METHOD,
         statistic,
         value,
-        n=len(cell.judge),
+        n=items,
         of="items",
         why=why,
-        interval=interval_over(cell.items, value, lambda: replicates, statistic.transform),
+        interval=interval_over(items, value, lambda: replicates, statistic.transform),
     )
     return replace(row, task=cell.task, method=cell.method)
 

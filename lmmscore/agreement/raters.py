@@ -37,6 +37,7 @@ from lmmscore.agreement.levels import (
     Verdict,
     in_words,
     known,
+    told,
 )
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem, counted
@@ -70,7 +71,7 @@ from lmmscore.stats import (
     t_quantile,
 )
 from lmmscore.stats.correlation import Beside, Ratings
-from lmmscore.tables import read_tables
+from lmmscore.tables import read_tables, text
 
 MINIMUM_EDITS = 30
 """Edits a person must have rated for the alternative annotator test's approximation to hold."""
@@ -190,7 +191,6 @@ def _rater_row(
 
     left = {"raters with fewer than two edits that others rated": lone, same: constant}
     left = {reason: count for reason, count in left.items() if count}
-    told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
 
     interval = None
     if defined.any():
@@ -210,7 +210,7 @@ def _rater_row(
         averaging="mean",
         interval=interval,
         left_out=left,
-        why=f"it is defined for no rater: {told or 'nobody rated'}",
+        why=f"it is defined for no rater: {told(left) or 'nobody rated'}",
     )
 
 
@@ -445,13 +445,16 @@ def _p_value(duel: Ints, epsilon: float) -> float:
 
 
 def _power(duel: Ints, epsilon: float, tests: int) -> float:
-    """Return the chance of winning against a rater by a judge exactly as near, at this n."""
+    """Return the chance of winning against a rater by a judge exactly as near, at this n.
+
+    Such a judge draws as often as this one, and wins as often as it loses.
+    """
     from scipy.special import nctdtr, stdtrit
 
-    if duel.min() == duel.max():
+    spread = math.sqrt(float((duel**2).mean()))
+    if not spread:
         return 1.0
 
-    spread = float(duel.std(ddof=1))
     # The strictest step of Benjamini and Yekutieli's correction.
     harmonic = sum(1 / place for place in range(1, tests + 1))
     bar = float(stdtrit(len(duel) - 1, FALSE_DISCOVERY_RATE / (tests * harmonic)))
@@ -624,8 +627,7 @@ def corrected_board(
     # Unlike unrated edits, these are lost: there is no score to correct.
     lost = {why: count for why, count in paired.left_out.items() if why != NOBODY_RATED}
     if lost:
-        told = ", ".join(f"{why} ({count})" for why, count in lost.items())
-        notes.append(f"Excluded: {told}.")
+        notes.append(f"Excluded: {told(lost)}.")
 
     settings = {"corrected": True}
     return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
@@ -695,11 +697,11 @@ def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
 
 def _test_note(tests: Differences) -> str:
     """Return what the letters and the rank intervals rest on."""
-    over = counted(len(tests.pairs), "pair")
     return (
         f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
         "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "
-        f"{over}); rank intervals are from the same tests and hold for all methods together."
+        f"{counted(len(tests.pairs), 'pair')}); rank intervals are from the same tests and hold "
+        "for all methods together."
     )
 
 
@@ -788,12 +790,7 @@ class VoteAgreement:
         if not self.votes:
             return None
 
-        human: Counter[str] = Counter()
-        judge: Counter[str] = Counter()
-        for _, said, judged in self.votes:
-            human[said] += 1
-            judge[judged] += 1
-
+        human, judge = (Counter(vote[side] for vote in self.votes) for side in (1, 2))
         # A verdict that only one side gives is never met by chance.
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
@@ -917,9 +914,14 @@ def _items_of_several_tasks(rows: Sequence[Comparison], human: Iterable[Pair]) -
     for task, item, _, _ in human:
         voted[item].add(task)
 
+    # With a task in common, both name tasks alike: then an id may be in another task over there.
+    alike = (set().union(*judged.values()) & set().union(*voted.values())) - {""}
     shared = set()
     for item in judged.keys() & voted.keys():
         tasks = max(judged[item] - {""}, voted[item] - {""}, key=len)
+        if alike:
+            tasks = (judged[item] | voted[item]) - {""}
+
         if len(tasks) < 2:
             continue
 
@@ -961,7 +963,7 @@ def read_votes(path: Path) -> dict[Pair, list[str]] | None:
             return None
 
         for number, row in enumerate(table.rows, 1):
-            cells = {key: str(row.get(name) or "").strip() for key, name in columns.items()}
+            cells = {key: text(row[name]) for key, name in columns.items()}
             vote = _vote(cells, f"{path}, row {number}")
             first, second = sorted((cells["method_a"], cells["method_b"]))
             pair = (cells.get("task", ""), cells["item"], first, second)

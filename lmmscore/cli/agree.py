@@ -299,6 +299,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     """Return the source with scales: the dialog's, or those of a bundled one with its factors."""
+    from lmmscore.agreement.align import alike_ranges
     from lmmscore.run_folder import FactorRecord, Manifest
 
     if dialog is not None:
@@ -315,9 +316,11 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
         if {factor.key for factor in scales} != set(lowest.index):
             continue
 
-        # The names alone prove little: scores of 0 to 100 under them are on another scale.
+        # The names alone prove little: scores of 0 to 100, or of 1 to 5, are on another scale.
         ends = {factor.key: factor.ends for factor in scales}
-        if all(ends[key][0] <= lowest[key] and highest[key] <= ends[key][1] for key in ends):
+        whole = min(low for low, _ in ends.values()), max(high for _, high in ends.values())
+        inside = all(ends[key][0] <= lowest[key] and highest[key] <= ends[key][1] for key in ends)
+        if inside and alike_ranges(whole, (lowest.min(), highest.max())):
             return replace(source, manifest=Manifest(factors=scales))
 
     return source

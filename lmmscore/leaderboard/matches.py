@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, alternatives
 from lmmscore.leaderboard.ranking import RankedTables, small_print
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import SAME, Bools, Floats, Ints, as_json
@@ -441,10 +441,7 @@ def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[st
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in tasks:
-            raise LmmscoreError(
-                f"no task {name!r} in these comparisons{nearest(name, tasks)}; "
-                f"known: {', '.join(tasks)}"
-            )
+            raise LmmscoreError(f"no task {name!r} in these comparisons{alternatives(name, tasks)}")
 
     return [*names]
 

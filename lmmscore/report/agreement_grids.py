@@ -15,6 +15,7 @@ from lmmscore.agreement.levels import (
     PANEL_WITHOUT,
     AgreementRow,
     MethodStanding,
+    told,
 )
 from lmmscore.agreement.raters import VoteAgreement
 from lmmscore.agreement.statistics import (
@@ -65,10 +66,10 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     """Return the tables of an agreement, the answer first, then the sections asked for."""
     made: dict[str, Callable[[Agreement], list[Grid]]] = {
         "methods": methods_grids,
-        "within-item": lambda one: level_grids(one, WITHIN_ITEM),
+        "within-item": lambda one: _by_judge(one, _within_item, WITHIN_ITEM),
         "within-method": within_method_grids,
-        "item": headlines,
-        "further": further_grids,
+        "item": lambda one: _by_judge(one, headline, ITEM),
+        "further": lambda one: _by_judge(one, _further, ITEM),
         "tasks": task_grids,
         "people": lambda one: [people_grid(one)],
         "judges": judge_grids,
@@ -88,14 +89,16 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     grids.sort(key=lambda grid: not grid.rows)
     if grids and found.judges:
         first = grids[0]
-        said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
-        grids[0] = replace(first, above=(*said, *first.above))
+        whole = [judge for judge in found.judges if not judge.startswith(PANEL_WITHOUT)]
+        grids[0] = replace(first, above=(*map(found.sentence, whole), *first.above))
 
     return grids
 
 
-def _is_panel(judge: str) -> bool:
-    return judge.startswith(PANEL_WITHOUT)
+def _by_judge(found: Agreement, make: Callable[[Agreement, str], Grid], level: str) -> list[Grid]:
+    """Return a table of each judge that has rows at a level."""
+    having = {row.judge for row in found.rows if row.level == level}
+    return [make(found, judge) for judge in found.judges if judge in having]
 
 
 def methods_grids(found: Agreement) -> list[Grid]:
@@ -177,15 +180,6 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
     yield NO_INTERVAL
 
 
-def headlines(found: Agreement) -> list[Grid]:
-    """Return the item level of each judge, with the ceiling and the verdict."""
-    return [headline(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
-
-
-def _has(found: Agreement, judge: str, level: str) -> bool:
-    return any((row.judge, row.level) == (judge, level) for row in found.rows)
-
-
 def headline(found: Agreement, judge: str) -> Grid:
     """Return the judge's correlation over edits, beside the ceiling, with the verdict."""
     rows = []
@@ -230,7 +224,7 @@ def headline(found: Agreement, judge: str) -> Grid:
 def _below(found: Agreement, judge: str) -> Iterator[str]:
     for entry in found.factor_means:
         if entry["judge"] == judge and entry["n"]:
-            left = f"; {_told(entry['left_out'])}" if entry["left_out"] else ""
+            left = f"; {told(entry['left_out'])}" if entry["left_out"] else ""
             mean = number(entry["value"], 3)
             yield f"Mean of the {entry['n']} factors' Spearman ρ: {mean}{left}."
 
@@ -264,7 +258,7 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
         if row.value is None:
             fates.setdefault(f"undefined, because {row.why}", []).append(row.factor)
         elif row.left_out:
-            fates.setdefault(f"left out: {_told(row.left_out)}", []).append(row.factor)
+            fates.setdefault(f"left out: {told(row.left_out)}", []).append(row.factor)
         elif row.interval is not None and row.interval.why:
             fates.setdefault(f"no interval: {row.interval.why}", []).append(row.factor)
 
@@ -273,16 +267,8 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
         yield f"{about}{'all factors' if everywhere else ', '.join(factors)}: {fate}."
 
 
-def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
-
-
-def further_grids(found: Agreement) -> list[Grid]:
-    """Return the other statistics at the item level, each with its interval."""
-    return [_further(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
-
-
 def _further(found: Agreement, judge: str) -> Grid:
+    """Return the other statistics at the item level, each with its interval."""
     chosen = [one for one in statistics(ITEM) if one.name != "spearman"]
     rows = []
     for factor in found.factors:
@@ -339,18 +325,14 @@ def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
         yield f"No MAE and no bias, because {why}."
 
 
-def level_grids(found: Agreement, level: str) -> list[Grid]:
-    """Return a level's table of each judge, or the reason why it has none."""
-    return [_level_grid(found, judge, level) for judge in found.judges if _has(found, judge, level)]
-
-
-def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
-    chosen = list(statistics(level))
+def _within_item(found: Agreement, judge: str) -> Grid:
+    """Return the statistics inside items, or the reason why there are none."""
+    chosen = list(statistics(WITHIN_ITEM))
     heads = []
     rows = []
-    title = f"{judge}: level {level}"
+    title = f"{judge}: level {WITHIN_ITEM}"
     for factor in found.factors:
-        cells = [found.row(judge, factor, level, one.name) for one in chosen]
+        cells = [found.row(judge, factor, WITHIN_ITEM, one.name) for one in chosen]
         head = cells[0]
         if head is None:
             continue
@@ -366,8 +348,8 @@ def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
         title,
         ("factor", heads[0].of, *(one.title for one in chosen)),
         tuple(rows),
-        caption=f"{OVER[level].capitalize()} (mean), with 95% intervals.",
-        below=(*left_out(heads), *_pair_notes(found, judge, level)),
+        caption=f"{OVER[WITHIN_ITEM].capitalize()} (mean), with 95% intervals.",
+        below=(*left_out(heads), *_pair_notes(found, judge, WITHIN_ITEM)),
     )
 
 
@@ -499,8 +481,9 @@ def judge_grids(found: Agreement) -> list[Grid]:
         ("judge", *(f"ρ, {level}" for level in levels), "soft pairs"),
         tuple(rows),
         caption=(
-            f"{', '.join(found.headline_factors)}. Between judges that share a letter at a level "
-            "there is no significant difference (permutation over items at that level, Holm, 5%)."
+            f"{', '.join(found.headline_factors)}. Each ρ is over the edits that its judge has; "
+            "between judges that share a letter at a level there is no significant difference on "
+            "the edits both have (permutation over items at that level, Holm, 5%)."
         ),
     )
     return [table, comparison_grid(found)]
@@ -566,7 +549,7 @@ def alternative_grid(found: Agreement) -> Grid:
         for entry in found.alternative
         if "why" in entry
     ]
-    few = dict.fromkeys(_told(entry["left_out"]) for entry in tested if entry["left_out"])
+    few = dict.fromkeys(told(entry["left_out"]) for entry in tested if entry["left_out"])
     return Grid(
         title,
         ("judge", "factor", "raters", "winning rate ω", "advantage", "power", "shown?"),
@@ -578,7 +561,7 @@ def alternative_grid(found: Agreement) -> Grid:
             "rater, that this many edits show a judge exactly as near as that person; “not shown” "
             f"with low power says little.{_scale_caption(found)}"
         ),
-        below=(*(f"Left out: {told}." for told in few), *lacking),
+        below=(*(f"Left out: {reasons}." for reasons in few), *lacking),
         text_columns=frozenset({0, 1, 6}),
     )
 
@@ -750,8 +733,8 @@ def _records(found: Agreement) -> Iterator[dict[str, Any]]:
             yield {column: data.get(column) for column in CSV_COLUMNS}
 
     for row in (*found.rows, *found.task_rows, *found.people):
-        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
-        data = row.to_json() | {"judge": row.judge or "people", "left_out": "; ".join(told)}
+        data = row.to_json() | {"judge": row.judge or "people"}
+        data["left_out"] = told(row.left_out, "; ")
         yield {column: data.get(column) for column in CSV_COLUMNS}
 
 

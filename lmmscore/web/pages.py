@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -242,7 +242,7 @@ class PictureWanted:
     item: Item
     kind: str
     method: str
-    check: str
+    check: Literal["", "source", "failure"]
 
 
 class RatingStudy:
@@ -447,7 +447,7 @@ class RatingStudy:
             text = "This screen was changed too often; please continue with the next one."
             raise AnswerRefused(429, "too-many", text)
 
-        revision = self.database.revision(assignment.id)
+        revision = self.database.revisions(rater)[assignment.id]
         return {"saved": True, "screen": assignment.id, "revision": revision}
 
     def _own(self, rater: Rater, sent: Any) -> Assignment:
@@ -535,10 +535,10 @@ class RatingStudy:
 
     def picture(self, rater: Rater, name: str) -> PictureWanted:
         """Return what a picture is made from. Raises AnswerRefused unless this rater may see it."""
-        found = self.database.picture(name)
-        if found is None or not self._may_see(rater, found):
+        wanted = self.picture_of(name)
+        if not self._may_see(rater, wanted):
             raise AnswerRefused(404, "no-picture", "There is no such picture.")
-        return self.picture_of(name)
+        return wanted
 
     def picture_of(self, name: str) -> PictureWanted:
         """Return what a picture of this study is made from."""
@@ -549,21 +549,14 @@ class RatingStudy:
         item, kind, method, check = found
         return PictureWanted(self.items[item], kind, method, check)
 
-    def _may_see(self, rater: Rater, picture: tuple[str, str, str, str]) -> bool:
-        item, kind, method, check = picture
-        wanted = (kind if kind == "edit" else check, method)
+    def _may_see(self, rater: Rater, picture: PictureWanted) -> bool:
+        given = self.database.assignments(rater)
+        screens = [each.shown for each in given if each.subject.item == picture.item.id]
+        if picture.kind != "edit" and not picture.check:
+            return bool(screens)
 
-        for each in self.database.assignments(rater):
-            if each.subject.item != item:
-                continue
-
-            if kind != "edit" and not check:
-                return True
-
-            if any((shown.kind, shown.method) == wanted for shown in each.shown):
-                return True
-
-        return False
+        wanted = ShownEdit(picture.check or "edit", picture.method)
+        return any(wanted in shown for shown in screens)
 
 
 # --------------------------------------------------------------------------------------------------

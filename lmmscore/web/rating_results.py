@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -20,13 +21,15 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, Formula
-from lmmscore.tables import defuse, restore
+from lmmscore.stats.correlation import Ratings, alpha
+from lmmscore.tables import Table, defuse, is_excel, read_tables, restore
 from lmmscore.web.study import (
     FILE_NAME,
     AnswerRefused,
@@ -352,40 +355,49 @@ def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
 def own_ratings(path: Path) -> OwnRatings | None:
     """Return what a file or folder of ours holds; None where it is something else."""
     if path.is_dir():
-        if (path / FILE_NAME).is_file():
-            return own_ratings(path / FILE_NAME)
-
-        downloads = downloads_of(path)
-        return _resolved(downloads, path) if downloads else None
+        return _in_folder(path)
 
     if is_rating_database(path):
         with closing(RatingDatabase(path, read_only=True)) as database:
             return OwnRatings(database_rows(database), factors=list(database.study.factors))
 
-    if path.suffix.lower() == ".csv":
-        rows = _read_csv(path)
-        return None if rows is None else OwnRatings(rows)
-
     if path.suffix.lower() == ".json":
         return _read_json(path)
+
+    if path.is_file() and (path.suffix.lower() in (".csv", ".tsv", ".txt") or is_excel(path)):
+        return _read_export(path)
 
     return None
 
 
-def _read_csv(path: Path) -> list[RatingRow] | None:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) != COLUMNS:
-                return None
-            return [_row_from_cells(cells, f"{path}:{reader.line_num}") for cells in reader]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        # Then it is for the general reader to say what is wrong with it.
-        return None
+def _in_folder(folder: Path) -> OwnRatings | None:
+    """Return what a study's database and downloads hold; a folder of downloads may have both."""
+    database, downloads = folder / FILE_NAME, downloads_of(folder)
+    found = own_ratings(database) if database.is_file() else None
+    if downloads:
+        found = found or OwnRatings()
+        found.add(_resolved(downloads, folder))
+
+    return found
 
 
-def _row_from_cells(cells: Mapping[str, str | None], where: str) -> RatingRow:
-    made: dict[str, Any] = {name: restore(cells.get(name) or "") for name in COLUMNS}
+def _read_export(path: Path) -> OwnRatings | None:
+    """Return the rows of an exported table, however a spreadsheet has saved it since.
+
+    It is known by two of its columns: as a table of anyone's, its checks would count as ratings.
+    """
+    marks = {"check", "checks_failed"}
+    tables = [table for table in read_tables(path) if marks <= set(table.columns)]
+    rows = [_row_at(table, place) for table in tables for place in range(len(table.rows))]
+    return OwnRatings(rows) if tables else None
+
+
+def _row_at(table: Table, place: int) -> RatingRow:
+    cells = {name: table.rows[place].get(name, "") for name in COLUMNS}
+    made: dict[str, Any] = {name: restore(cell) for name, cell in cells.items()}
+    for name in ("score", "seconds"):
+        made[name] = table.plain(made[name])
+
     made["score"] = made["score"] or None
     made["failed"] = {"yes": True, "no": False}.get(made["failed"])
     try:
@@ -393,7 +405,8 @@ def _row_from_cells(cells: Mapping[str, str | None], where: str) -> RatingRow:
     except ValidationError as error:
         column = error.errors()[0]["loc"][0]
         raise FileProblem(
-            f"{where}: {column}: {made[str(column)]!r} is not a number; export the ratings again"
+            f"{table.at(place)}: {column}: {made[str(column)]!r} is not a number; export the "
+            "ratings again"
         ) from error
 
 
@@ -621,13 +634,10 @@ def _steadiness(factor: str, pairs: Sequence[tuple[RatingRow, RatingRow]]) -> St
 
 
 def _alpha(pairs: Sequence[tuple[float, float]]) -> float | None:
-    import krippendorff
-
-    if len({value for pair in pairs for value in pair}) < 2:
-        return None
-
-    occasions = list(zip(*pairs, strict=True))
-    return float(krippendorff.alpha(reliability_data=occasions, level_of_measurement="interval"))
+    edit = np.repeat(np.arange(len(pairs)), 2)
+    ratings = Ratings(np.ravel(pairs), edit, np.zeros_like(edit), np.tile([0, 1], len(pairs)))
+    found = float(alpha(ratings, items=1)(np.ones((1, 1)))[0])
+    return None if math.isnan(found) else found
 
 
 def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
@@ -768,12 +778,14 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
     """Return the plan in words."""
     per = {"item": "all edits of an item", "edit": "one edit", "pair": "two edits"}[study.covers]
     basis = "measured" if plan.measured else "assumed until there are answers"
+    hours = plan.hours_in_all
+    spent = f"{hours:.1f} hours" if hours >= 1.5 else f"{round(hours * 60)} minutes"
     lines = [
         f"screens        {plan.screens}, each with {per}; {plan.edits} edits",
         f"raters         {plan.raters}, so that each edit is rated by {study.raters_per_edit}",
         f"per rater      {plan.screens_per_rater} screens, about "
         f"{max(1, round(plan.minutes_per_rater))} minutes ({basis})",
-        f"in all         {_time_in_all(plan.hours_in_all)} of raters' time",
+        f"in all         {spent} of raters' time",
     ]
     if study.checks:
         lines.append(f"checks         {', '.join(study.checks)}")
@@ -784,10 +796,6 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
         lines += _raters_lines(plan.powers)
 
     return lines
-
-
-def _time_in_all(hours: float) -> str:
-    return f"{hours:.1f} hours" if hours >= 1.5 else f"{round(hours * 60)} minutes"
 
 
 def _raters_lines(powers: Sequence[Power]) -> list[str]:

@@ -25,7 +25,14 @@ from pydantic import Field
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import PAIR_KINDS, is_file
-from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, counted, nearest
+from lmmscore.errors import (
+    BenchmarkError,
+    FileProblem,
+    LmmscoreError,
+    alternatives,
+    counted,
+    nearest,
+)
 from lmmscore.plan import Plan, Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
@@ -174,9 +181,7 @@ def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
-        raise LmmscoreError(
-            f"no check {unknown!r}{nearest(unknown, CHECKS)}; there are: {', '.join(CHECKS)}"
-        )
+        raise LmmscoreError(f"no check {unknown!r}{alternatives(unknown, CHECKS, 'there are')}")
 
     useless = {"source"} if covers == "pair" else set()
     return tuple(check for check in CHECKS if check in wanted and check not in useless)
@@ -956,13 +961,8 @@ class RatingDatabase:
 
         return {name: list(of_screen.values()) for name, of_screen in last.items()}
 
-    def revision(self, assignment: str) -> int:
-        """Return how many answers a screen has ever had: it grows with each."""
-        rows = self._rows("SELECT count(*) FROM answer WHERE assignment = ?", (assignment,))
-        return int(rows[0][0])
-
     def revisions(self, rater: Rater) -> dict[str, int]:
-        """Return the revision of every screen of a rater that has any answer."""
+        """Return how many answers each screen of a rater has ever had, where it has any."""
         rows = self._rows(
             "SELECT assignment, count(*) FROM answer JOIN assignment ON assignment = id "
             "WHERE rater = ? GROUP BY assignment",
@@ -992,7 +992,7 @@ class RatingDatabase:
         # Another process may have named it first.
         return str(self._rows(sql, key)[0][0])
 
-    def picture(self, name: str) -> tuple[str, str, str, str] | None:
+    def picture(self, name: str) -> tuple[str, str, str, Any] | None:
         """Return item, kind, method and check of a picture, or None."""
         rows = self._rows(
             "SELECT item, kind, method, check_kind FROM picture WHERE id = ?", (name,)
@@ -1103,15 +1103,17 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     if read_only:
         return
 
-    connection.execute("PRAGMA journal_mode = WAL")
-    # A commit survives the machine, not only the process.
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")
     if empty:
+        # Before there is a log: the first bytes, by which the file is known, must not wait in one.
         connection.executescript(
             f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; "
             f"{_SCHEMA} COMMIT;"
         )
+
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A commit survives the machine, not only the process.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
 
 
 @contextlib.contextmanager

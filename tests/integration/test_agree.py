@@ -276,6 +276,48 @@ def test_the_scale_of_known_factors_is_known(tmp_path: Path) -> None:
     assert f"{changed}:2: global_consistency 9 is off the scale of 1 to 7" in said
 
 
+def test_a_scale_is_not_known_by_names_alone(tmp_path: Path) -> None:
+    """Scores of 1 to 5 under the names of a dialog of 1 to 10 are not on its scale."""
+    rows = [f"i{k},{1 + k % 5},{1 + k // 4},{1 + k % 3},{1 + k % 4}\n" for k in range(20)]
+    judge, human = tmp_path / "judge.csv", tmp_path / "human.csv"
+    judge.write_text("item,acc,pre,qua,real\n" + "".join(rows), encoding="utf-8")
+    human.write_text(judge.read_text(encoding="utf-8"), encoding="utf-8")
+    words = ["--scores", str(judge), "--human", str(human), "--scale", "1,5", "--rescale"]
+    rows = json.loads(agree(*words, "--json").stdout)["rows"]
+    assert pick(rows, factor="acc", level="item", statistic="mae")["value"] == 0
+
+
+@pytest.mark.parametrize("people_overall", ["", "overall"])
+def test_an_overall_may_be_on_another_scale_than_its_factors(people_overall: str) -> None:
+    """No MAE of a judge's 10 to 70 and people's mean of 1 to 7; nor do 10 to 70 hide a 1 to 3."""
+    import pandas as pd
+
+    from lmmscore.agreement import agree as compare
+
+    scores, ratings = [], []
+    for k in range(21):
+        for factor in ("one", "two", "overall"):
+            times = 10 if factor == "overall" else 1
+            score = (1 + k % 7) * times
+            scores.append((f"i{k}", "", "A", 1, factor, float(score), "scored", ""))
+            rating = min(score, 3) if people_overall and times == 1 else score
+            if times == 1 or people_overall:
+                ratings.append((f"i{k}", "A", "x", factor, float(rating), ""))
+
+    judge = pd.DataFrame(
+        scores, columns="item task method repeat factor score outcome reason".split()
+    )
+    people = pd.DataFrame(ratings, columns="item method rater factor score where".split())
+    found = compare({"j": judge}, people, resamples=100)
+    mae = {factor: found.row("j", factor, "item", "mae") for factor in ("one", "overall")}
+    if people_overall:
+        assert mae["overall"].value == 0 and "people used 1 to 3" in mae["one"].why
+    else:
+        assert (
+            mae["one"].value == 0 and "goes from 10 to 70, beyond the 1 to 7" in mae["overall"].why
+        )
+
+
 def test_people_on_another_scale_are_noted(tmp_path: Path) -> None:
     """Ratings of 0 to 100 against scores of 1 to 7: correlations stand, and a note says what does not."""
     result = agree(*files(tmp_path, rated({k: v * 13 for k, v in MADE_UP.items()})))
@@ -508,6 +550,28 @@ def test_the_same_id_in_two_tasks_is_two_items(tmp_path: Path) -> None:
     rows = json.loads(result.stdout)["rows"]
     row = pick(rows, factor="overall", level="item", statistic="mae")
     assert (row["n"], row["value"]) == (8, 0)
+
+
+def test_an_id_in_another_task_is_another_item(tmp_path: Path) -> None:
+    """A run of one task and ratings of another are not paired by id; unless no task is in both.
+
+    Then the tasks may have other names on the other side, and a note says what was done.
+    """
+    options = in_two_tasks(tmp_path, "item,task,method,rater,overall")
+    judge, people = Path(options[1]), Path(options[3])
+    judge.write_text(
+        "item,task,method,overall\n1,t1,A,2\n2,t1,A,5\n5,t2,A,3\n6,t2,A,4\n", encoding="utf-8"
+    )
+    people.write_text(
+        "item,task,method,rater,overall\n1,t1,A,x,2\n2,t2,A,x,1\n5,T2,A,x,3\n", encoding="utf-8"
+    )
+    rows = json.loads(agree(*options, "--json").stdout)["rows"]
+    assert pick(rows, factor="overall", level="item", statistic="mae")["n"] == 2
+    people.write_text(
+        "item,task,method,rater,overall\n1,add,A,x,2\n2,cut,A,x,1\n5,cut,A,x,3\n", encoding="utf-8"
+    )
+    result = agree(*options, "--json")
+    assert "no task in common: their items are taken as the same by id alone (3)" in result.stderr
 
 
 def test_ids_in_two_tasks_need_ratings_with_a_task(tmp_path: Path) -> None:

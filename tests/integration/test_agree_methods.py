@@ -228,6 +228,20 @@ def test_ratings_are_mapped_onto_each_judges_scale() -> None:
     assert any(text.startswith("seven: people's 1 to 10") for text in found.settings["scales"])
 
 
+def test_a_panel_needs_no_tasks_but_common_edits() -> None:
+    """A judge whose file names no tasks is in the panel, and in every task that another names."""
+    judges, ratings, scales = on_three_scales()
+    task = judges["ten"]["task"].iloc[0]
+    judges["ten"] = judges["ten"].assign(task="")
+    found = agree(judges, ratings, scales=scales, panel=Panel())
+    together = found.row("panel", "overall", "item", "spearman")
+    assert together is not None and together.n == len(judges["ten"])
+    assert found.row("ten", "overall", "item", "spearman", task=task) is not None
+    apart = {"seven": judges["seven"].iloc[:40], "ten": judges["ten"].iloc[40:]}
+    with pytest.raises(LmmscoreError, match="no scored edit in common"):
+        agree(apart, ratings, panel=Panel())
+
+
 def test_a_panel_of_standardised_scores_has_no_distance_from_people() -> None:
     """Standard deviations are no scores: there is no MAE between them and ratings."""
     judges, ratings, _ = on_three_scales()

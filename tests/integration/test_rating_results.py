@@ -139,6 +139,11 @@ def test_what_a_rater_did_to_a_download_is_no_trouble(tmp_path: Path) -> None:
     with pytest.raises(FileProblem, match="download it again"):
         download_ratings(rating.database, {Path("a.json"): {"screens": [{"answers": 3}]}})
 
+    # Beside the key, as the message about a missing key advises.
+    handed_in = {"format": "lmmscore ratings", "study": rating.study.id, "screens": screens}
+    (tmp_path / "study" / "mine.json").write_text(json.dumps(handed_in))
+    assert len(read_human_ratings([tmp_path / "study"], Columns()).table) == 2
+
 
 def test_failed_checks_are_flagged_and_nobody_is_dropped(rated: Path) -> None:
     """The careless rater failed both checks; all their ratings are still there."""
@@ -185,25 +190,31 @@ def test_alpha_of_two_occasions_is_that_of_its_definition(tmp_path: Path) -> Non
     assert found.same == 0.5 and found.difference == 0.5
 
 
-@pytest.mark.parametrize("form", ["folder", "database", "csv", "json"])
+@pytest.mark.parametrize("form", ["folder", "database", "csv", "json", "semicolons"])
 def test_agree_takes_ratings_in_every_form(rated: Path, tmp_path: Path, form: str) -> None:
     """The database, its folder and both exports give the same table and the same notes.
 
-    All but the CSV know the scale, too.
+    All but the CSV know the scale, too. A spreadsheet may have saved that one again, with
+    semicolons, decimal commas and a column more; from Python, all are read in the same way.
     """
     rows = rows_in(rated)
     database = RatingDatabase(rated / FILE_NAME, read_only=True)
-    exported = {"csv": to_csv(rows), "json": to_json(database.study, rows)}
+    text = to_csv(rows)
+    again = text.replace(",30,", ",30.0,").replace(",", ";").replace(".", ",")
+    exported = {"csv": text, "json": to_json(database.study, rows)}
+    exported["semicolons"] = "\n".join(line + ";x" for line in again.splitlines())
     database.close()
-    path = {"folder": rated, "database": rated / FILE_NAME}.get(form, tmp_path / f"ratings.{form}")
+    name = f"ratings.{'csv' if form == 'semicolons' else form}"
+    path = {"folder": rated, "database": rated / FILE_NAME}.get(form, tmp_path / name)
     if form in exported:
         path.write_text(exported[form], encoding="utf-8")
     found = read_human_ratings([str(path)], Columns())
     expected = read_human_ratings([str(rated)], Columns())
     assert found.table.equals(expected.table)
     assert found.notes == expected.notes and len(found.notes) == 5
-    assert found.scale == (None if form == "csv" else (1, 10))
+    assert found.scale == ((1, 10) if form in ("folder", "database", "json") else None)
     assert not found.table["method"].str.startswith("(").any()
+    assert lmmscore.read_ratings(path).equals(found.table)
 
 
 def test_agree_reports_reliability_and_failed_checks(rated: Path, tmp_path: Path) -> None:

@@ -50,6 +50,10 @@ def test_the_power_beside_the_test_is_its_power() -> None:
         tests += 5
     assert won / tests == pytest.approx(np.mean(announced), abs=0.12)
 
+    # It is that of a judge exactly as near, not of this one: a judge that always loses has none.
+    far = alternative_test(ratings, np.full(60, 99.0), epsilon=0.2)
+    assert far.advantage == 0 and far.power == pytest.approx(np.mean(announced), abs=0.05)
+
 
 def test_the_alternative_test_needs_thirty_edits_per_rater() -> None:
     """Below the minimum there is a reason, not a number."""

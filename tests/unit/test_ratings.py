@@ -151,6 +151,7 @@ def test_a_lone_score_rates_the_edit_as_a_whole(tmp_path: Path) -> None:
         ("item,rater,quality\na,x,3\nb,x,good\nc,x,4\n", Columns(), ":3: quality: 'good' is not a number"),
         ("item,rater,comment\na,x,nice\n", Columns(), "no ratings in it"),
         ("item,rater,quality\na,x\n", Columns(), ":2: 2 cells where the header has 3"),
+        ("item,rater,quality\na,x,3\n,x,4\n", Columns(), ":3: item is empty; name the item in every row"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_with_its_place(

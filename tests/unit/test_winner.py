@@ -236,6 +236,9 @@ def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
         columns=["item", "method", "factor", "score"],
     )
     assert votes_of_ratings(table, "overall") == {("", "i0", "a", "b"): ["a"]}
+    numbered = votes.with_suffix(".jsonl")
+    numbered.write_text('{"item": 0, "method_a": "a", "method_b": "b", "winner": "a"}\n')
+    assert read_votes(numbered) == {("", "0", "a", "b"): ["a"]}
     votes.write_text("item,method_a,method_b,winner\ni0,a,b,c\n")
     with pytest.raises(FileProblem, match="neither a nor b"):
         read_votes(votes)
@@ -268,6 +271,10 @@ def test_votes_are_those_of_the_items_own_task(tmp_path: Path) -> None:
     assert agree_on_pairs(judged[:1], {("addition", "1", "a", "b"): ["a"]}).accuracy == 1.0
     with pytest.raises(FileProblem, match=r"several tasks \(add, remove\), but people's votes"):
         agree_on_pairs(judged, {("", "1", "a", "b"): ["a"]})
+
+    # Tasks of the same names on both sides: then an id that is in one task here is another there.
+    elsewhere = {("remove", "1", "a", "b"): ["a"], ("add", "2", "a", "b"): ["a"]}
+    assert agree_on_pairs(judged[:1], elsewhere).n == 0
 
 
 def test_votes_that_hang_together_count_as_fewer() -> None:
