@@ -360,9 +360,7 @@ def habit_grid(found: diagnostics.Habits, *, asks_to_avoid_ties: bool) -> Grid:
         plain(
             use.factor,
             str(use.n),
-            span((use.lowest, use.highest), 1)
-            if use.lowest is not None and use.highest is not None
-            else NONE,
+            span((use.lowest, use.highest), 1),
             str(use.distinct),
             NONE
             if use.commonest is None
