@@ -235,7 +235,7 @@ def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]
 
     for name in names:
         if name not in known:
-            raise LmmscoreError(f"no task {name!r} in these scores{alternatives(name, known)}")
+            raise LmmscoreError(f"no task {name!r} here{alternatives(name, known)}")
 
     return names
 

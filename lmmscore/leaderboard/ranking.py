@@ -368,6 +368,12 @@ def rank(
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
 
 
+def refuse_unless_level(level: float) -> None:
+    """Raise for a confidence level that is none."""
+    if not 0 < level < 1:
+        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How figures are derived from scores: everything but the scores themselves."""
@@ -392,9 +398,7 @@ class Rules:
             if value not in known:
                 raise LmmscoreError(f"{name}={value!r}{alternatives(value, known)}")
 
-        if not 0 < self.level < 1:
-            raise LmmscoreError(f"level={self.level!r}: it must lie between 0 and 1, as 0.95")
-
+        refuse_unless_level(self.level)
         refuse_unless_whole(0, resamples=self.resamples, seed=self.seed)
         for name, ends in self.scales.items():
             refuse_unless_scale(f"scales[{name!r}]", ends)
