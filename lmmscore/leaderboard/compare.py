@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
-from lmmscore.stats import as_json, ranks
+from lmmscore.stats import SAME, as_json, fisher_z, ranks
 from lmmscore.stats.correlation import kendall_b, spearman
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
@@ -27,9 +27,6 @@ from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 # --------------------------------------------------------------------------------------------------
 
 _NEEDED = ("task", "method", "mean", "rank")
-
-_ROUNDING = 0.005
-"""Figures are printed with two decimals."""
 
 ALIASES = {
     "instructionpix2pix": "instructpix2pix",
@@ -53,6 +50,8 @@ class PublishedRow:
     line: int
     """Where it stands in the file."""
     n: int | None = None
+    rounding: float = 0.005
+    """By how much mean and std may differ from what is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +101,25 @@ def load_published(path: Path) -> list[PublishedRow]:
             f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
         )
 
-    found = []
-    for line, row in zip(table.lines, table.rows, strict=True):
-        found.append(_entry(path, line, {name: text(cell) for name, cell in row.items()}))
+    rows = [{name: text(cell) for name, cell in row.items()} for row in table.rows]
+    # A spreadsheet drops a final 0: the most decimals that any figure has are those of all.
+    figures = [row[name] for row in rows for name in ("mean", "std") if name in row]
+    rounding = _rounding(max(map(_decimals, figures), default=0))
+    found = [_entry(path, line, row) for line, row in zip(table.lines, rows, strict=True)]
+    return [replace(entry, rounding=rounding) for entry in found]
 
-    return found
+
+def _decimals(shown: str) -> int:
+    """Return how many decimals a figure is printed with."""
+    return len(shown.partition(".")[2])
 
 
-def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow:
+def _rounding(decimals: int) -> float:
+    """Return by how much a figure may differ from what is printed."""
+    return 0.5 * 10.0**-decimals
+
+
+def _entry(path: Path, line: int, row: Mapping[str, str]) -> PublishedRow:
     mean = _number(path, line, "mean", row.get("mean"))
     if mean is None:
         raise FileProblem(f"{path}, line {line}: the mean is empty; every line needs one")
@@ -120,8 +130,8 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow
         raise FileProblem(f"{path}, line {line}: rank {rank:g} is not a whole number")
 
     return PublishedRow(
-        task=restore((row["task"] or "").strip()),
-        method=restore((row["method"] or "").strip()),
+        task=restore(row["task"].strip()),
+        method=restore(row["method"].strip()),
         mean=mean,
         std=_number(path, line, "std", row.get("std")),
         rank=None if rank is None else int(rank),
@@ -202,10 +212,9 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
 
     # A printed mean may be anything that rounds to it, which matters near the ends of a scale.
-    most = max(
-        largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
-    )
-    if low <= entry.mean <= high and entry.std > most + _ROUNDING:
+    shifts = (-entry.rounding, 0, entry.rounding)
+    most = max(largest_std(entry.mean + shift, low, high, entry.n) for shift in shifts)
+    if low <= entry.mean <= high and entry.std > most + entry.rounding:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
         says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"
@@ -242,7 +251,8 @@ class PrintedCorrelation:
     """Everything but the method, by which lines belong together."""
     method: str
     value: float
-    decimals: int
+    rounding: float
+    """By how much it may differ from what is printed."""
     line: int
 
     @property
@@ -314,9 +324,9 @@ def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrela
             if value is None:
                 continue
 
-            decimals = len(shown.partition(".")[2])
             group = (*(text(row[name]) for name in others), *of)
-            found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+            rounding = _rounding(max(_decimals(shown), 1))
+            found.append(PrintedCorrelation(group, text(row[method]), value, rounding, line))
 
     return found
 
@@ -344,26 +354,35 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
 
     A printed value stands for all that rounds to it, so each line may move an average by as much.
     """
-    values = [row.value for row in rows]
-    mean = sum(values) / len(values)
-    slack = 0.5 * 10.0 ** -max(entry.decimals, 1) + 0.5 * 10.0 ** -max(rows[0].decimals, 1)
-    ways = {"their mean": mean}
-    if all(abs(value) < 1 for value in values):
-        fisher = math.tanh(sum(math.atanh(value) for value in values) / len(values))
-        ways["their Fisher average"] = fisher
+    # Near ±1 a rounded digit moves Fisher's z by far more than the value.
+    ends = [[row.value + side * row.rounding for row in rows] for side in (-1, 1)]
+    ways = {}
+    for name, average in (("mean", _mean), ("Fisher average", _fisher_average)):
+        low, high = (average(values) for values in ends)
+        if low - entry.rounding - SAME <= entry.value <= high + entry.rounding + SAME:
+            return ""
 
-    if any(abs(entry.value - value) <= slack + 1e-12 for value in ways.values()):
-        return ""
+        ways[f"their {name}"] = average([row.value for row in rows])
 
+    mean = ways["their mean"]
     shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
-    if abs(entry.value - math.tanh(mean)) <= slack:
+    if abs(entry.value - math.tanh(mean)) <= entry.rounding + rows[0].rounding:
         says += (
             f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
         )
         says += "been transformed"
 
     return says
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _fisher_average(values: Sequence[float]) -> float:
+    # ±1 stand for values just inside, for their z is infinite.
+    return math.tanh(_mean(fisher_z(np.array(values))))
 
 
 @dataclass(frozen=True, slots=True)

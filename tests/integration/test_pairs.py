@@ -19,7 +19,7 @@ import lmmscore
 from lmmscore import run_writer
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BenchmarkError
+from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
@@ -301,7 +301,7 @@ def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
     assert "do not link all methods" in " ".join(table.notes)
     assert {row.strength_interval for row in table.rows} == {None}
     assert table.rows[0].rank_interval == (1, 1)
-    with pytest.raises(lmmscore.LmmscoreError, match="between 0 and 1"):
+    with pytest.raises(LmmscoreError, match="between 0 and 1"):
         rank_pairs(comparisons(results), level=95)
 
 
