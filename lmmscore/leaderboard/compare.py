@@ -634,19 +634,15 @@ def compare(
     factors = [factor] if isinstance(factor, str) else list(factor)
     changes: list[RankChange] = []
     agreements: list[RunAgreement] = []
-    apart: list[str] = []
-    for place, name in enumerate(factors):
+    for name in factors:
         edits = [edit_means(frame, name) for frame in scores]
-        if place == 0:
-            apart = differing(names, settings, edits)
-
         changes += _changes(boards, name)
         for first, second in combinations(range(len(names)), 2):
             agreements.append(_agreement(names, name, edits, first, second))
 
     return RunComparison(
         names=tuple(names),
-        differing=tuple(apart),
+        differing=tuple(differing(names, settings, scores)),
         changes=tuple(changes),
         agreements=tuple(agreements),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
@@ -699,7 +695,7 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 
 
 def differing(
-    names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
+    names: Sequence[str], settings: Sequence[Mapping[str, Any]], scores: Sequence[pd.DataFrame]
 ) -> list[str]:
     """Return a sentence for each difference between runs that forbids pooling their scores."""
     found = []
@@ -718,19 +714,19 @@ def differing(
 
     # Without a digest of the images, the names of the edits must do.
     if any("images_digest" not in known for _, known in recorded):
-        found += _other_edits(names, edits)
+        found += _other_edits(names, scores)
 
     return found
 
 
-def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
-    """Return a sentence for each run whose edits have other names than those of the first."""
+def _other_edits(names: Sequence[str], scores: Sequence[pd.DataFrame]) -> list[str]:
+    """Return a sentence for each run whose edits, scored or not, have other names than those of
+    the first."""
+    edits = [set(frame.groupby(["task", "item", "method"]).groups) for frame in scores]
     found = []
-    first = set(edits[0].index)
-    for name, other in zip(names[1:], edits[1:], strict=True):
-        own = set(other.index)
-        if own != first:
-            shared = f"{len(first & own)} of {len(first | own)} edits"
+    for name, own in zip(names[1:], edits[1:], strict=True):
+        if own != edits[0]:
+            shared = f"{len(edits[0] & own)} of {len(edits[0] | own)} edits"
             found.append(f"another image set ({names[0]} and {name} share {shared})")
 
     return found
@@ -808,7 +804,7 @@ def pool(
 
     Raises unless judge, dialog and images are the same, or `anyway` says to pool regardless.
     """
-    reasons = differing(names, settings, [_any_edits(frame) for frame in scores])
+    reasons = differing(names, settings, scores)
     if reasons and not anyway:
         raise LmmscoreError(
             f"these runs are not comparable and are not pooled: {'; '.join(reasons)}. "
@@ -823,7 +819,3 @@ def pool(
         last = int(frames[-1]["repeat"].max())
 
     return pd.concat(frames, ignore_index=True)
-
-
-def _any_edits(frame: pd.DataFrame) -> pd.Series:
-    return frame.groupby(["task", "item", "method"], sort=False, observed=True).size()

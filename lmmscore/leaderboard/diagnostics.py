@@ -23,6 +23,7 @@ from lmmscore.stats import (
     as_json,
     ranks,
     rounded,
+    sample_std,
     t_quantile,
 )
 from lmmscore.stats.correlation import Components, components, within_between
@@ -686,12 +687,10 @@ def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
         return {}
 
     # One line per edit and repeat, since all its factors come from one reply: an unscored factor's
-    # if there is one.
+    # if there is one, and that of a factor left out only where nothing else is.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
-    worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
-        "good", kind="stable"
-    )
-    edits = worst.drop_duplicates(key)
+    place = scores["outcome"].map({Outcome.SCORED.value: 1, Outcome.ABSENT.value: 2}).fillna(0)
+    edits = scores.iloc[np.argsort(place.to_numpy(), kind="stable")].drop_duplicates(key)
     return {str(name): int(n) for name, n in edits["outcome"].astype(str).value_counts().items()}
 
 
@@ -714,7 +713,7 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
         lowest=float(value.min()),
         highest=float(value.max()),
         mean=float(value.mean()),
-        std=float(value.std(ddof=1)) if len(value) > 1 else None,
+        std=sample_std(value),
         distinct=len(numbers),
         commonest=float(numbers[top]),
         commonest_share=float(counts[top] / len(value)),

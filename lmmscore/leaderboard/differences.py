@@ -441,8 +441,9 @@ class FlipTest:
         return fewer, self.items(min(abs(low), abs(high)), 1.0)
 
     def detectable(self, variance: float, n: int) -> float | None:
-        """Return the least difference n items show with the wanted power; None for too few."""
-        if n < self.fewest:
+        """Return the least difference n items show with the wanted power; None for too few, and
+        without a spread: that of other items is then unknown."""
+        if n < self.fewest or variance < 1e-18:
             return None
 
         low, high = 0.0, 1.0
@@ -487,7 +488,8 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
 
     over = f"Holm-corrected over {found.pairs} pair{'' if found.pairs == 1 else 's'}"
     said.append(_items_line(found, f"a power of {power:.0%} at {alpha:.0%}, {over}"))
-    said.append(_detectable_line(found, power))
+    if found.items_range is not None or found.items < found.fewest:
+        said.append(_detectable_line(found, power))
     said.append(_repeats_line(found))
     return tuple(said)
 

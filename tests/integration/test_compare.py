@@ -120,6 +120,12 @@ def test_without_digests_the_names_of_the_edits_decide() -> None:
             anyway=False,
         )
 
+    # An edit that one of them could not score is still the same edit.
+    scores = [overall({"A": [5.0, 6.0]}), overall({"A": [5.0, None]})]
+    boards = [rank(frame, resamples=0) for frame in scores]
+    found = compare(["a", "b"], boards, scores, [plain, plain], factor="overall")
+    assert found.differing == ()
+
 
 def test_pooled_runs_are_further_repeats() -> None:
     """The same item in two runs is one item judged twice, not two items."""
