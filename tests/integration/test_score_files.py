@@ -379,7 +379,7 @@ def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path, called: str) -
     assert [score.score for score in kept if score.factor == "overall"] == [Fraction("9.9"), 9]
 
     # Where the dialog has no rule there is none, and the mean of its factors is not made up.
-    plain = dialog.model_copy(update={"overall": "none"})
+    plain = dialog.model_copy(update={"overall": "none", "formula": None})
     bare = csv_file(tmp_path / "b.csv", "item,acc,pre,qua,real\n1,6,10,7,6\n")
     assert not any(score.factor == "overall" for score in scores_in(bare, dialog=plain))
 
