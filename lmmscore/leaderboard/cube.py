@@ -299,7 +299,7 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     names = [str(name) for name in scores.loc[~stated, "factor"].unique()]
     shares = normalised(weights, names)
     keys = [name for name in _EDIT if name in scores.columns]
-    # By all lines: an edit with a line of its overall alone lacks its factors, and is not forgotten.
+    # By all lines: an edit whose overall alone has a line lacks its factors, and is missing.
     edit = codes_of(scores, keys)
     share = scores["factor"].map(shares).fillna(0.0).to_numpy(dtype=np.float64)
     value = scores["score"].to_numpy(dtype=np.float64)

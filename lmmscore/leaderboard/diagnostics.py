@@ -14,7 +14,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.records import OVERALL, Outcome, percent
 from lmmscore.stats import (
     SAME,
     Floats,
@@ -328,7 +328,7 @@ def _statement(fit: Slope, level: float) -> str:
     within = f"p = {fit.p:.3g}, {fit.how}"
     if fit.interval is not None:
         low, high = fit.interval
-        within = f"{level:.0%} interval {low:+.3f} to {high:+.3f}, {within}"
+        within = f"{percent(level)} interval {low:+.3f} to {high:+.3f}, {within}"
 
     size = f"{fit.value:+.3f} a place later ({within})"
     if fit.p <= 1 - level:

@@ -291,6 +291,8 @@ class PairTable:
     position: PositionBias
     swings: PositionBias
     """Of the inconsistent matches alone: whether they go to the place shown first or second."""
+    level: float = 0.95
+    """Of the intervals."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -428,7 +430,7 @@ def _interval_notes(
         return
 
     yield (
-        f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
+        f"{percent(level)} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
         f"items, percentiles, seed {seed}."
     )
     if min(items) < FEW_ITEMS:
@@ -470,6 +472,7 @@ def _table(
         tie=found.tie if found.tie is not None and np.isfinite(found.tie) else None,
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
+        level=level,
     )
     return _explained(table, found)
 
@@ -643,9 +646,9 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
         )
     elif found.held:
         notes.append(
-            "Some methods never lost to some others, which would make strengths "
-            f"infinite: {PRIOR:g} wins each way were added to every pair for the fit, and strengths "
-            "have no interval."
+            "Some methods never lost to some others, which would make strengths infinite: "
+            f"{PRIOR:g} wins each way were added to every pair for the fit, and strengths have no "
+            "interval."
         )
 
     if found.tie == np.inf:

@@ -107,6 +107,8 @@ class BoardTable:
     """Items that every ranked method has a score for; None where nothing is missing."""
     among: tuple[str, ...] = ()
     """The task categories a table without a task is over, where it is not all of them."""
+    level: float = 0.95
+    """Of the intervals."""
 
     def row(self, method: str) -> BoardRow:
         """Return the line of `method`."""
@@ -125,7 +127,7 @@ class BoardTable:
 
         leaders = [row.method for row in ranked if row.rank == 1]
         tests = self.differences
-        if tests is not None and (better := tests.better_than(leaders[-1])):
+        if tests is not None and (better := tests.better_than(leaders)):
             # Only missing scores can do this: the higher mean is over other items.
             said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the highest mean"
             scores = "scores" if len(better) == 1 else "score"
@@ -519,6 +521,7 @@ class Figures:
             differences=tests,
             holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
+            level=rules.level,
         )
 
     def _notes(
@@ -735,9 +738,9 @@ def _board_notes(settings: Mapping[str, Any]) -> list[str]:
 
     if settings["resamples"]:
         notes.append(
-            f"{settings['level']:.0%} intervals of means: Student's t over items. Sampled tests "
-            f"draw {settings['resamples']:,} sign patterns or as many as the correction needs, "
-            f"seed {settings['seed']}."
+            f"{percent(settings['level'])} intervals of means: Student's t over items. Sampled "
+            f"tests draw {settings['resamples']:,} sign patterns or as many as the correction "
+            f"needs, seed {settings['seed']}."
         )
 
     return notes
@@ -934,12 +937,12 @@ def _test_note(tests: Differences, items: int) -> str:
     needed = tests.fewest_items
     if items < needed:
         return (
-            f"With {items} items no difference, however large, could reach {tests.alpha:.0%} "
+            f"With {items} items no difference, however large, could reach {percent(tests.alpha)} "
             f"({how}); {needed} items are the least: the groups say nothing here."
         )
 
     return (
-        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        f"No significant difference at {percent(tests.alpha)} between methods that share a letter "
         f"({how}); rank intervals are from the same tests and hold for all methods together."
     )
 

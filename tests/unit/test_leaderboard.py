@@ -485,6 +485,16 @@ def test_an_order_that_paired_differences_contradict_is_said_above_the_table() -
     assert (table.row("B").group, table.row("A").group) == ("a", "b")
 
 
+def test_a_leader_that_is_not_beaten_keeps_the_first_rank_it_shares() -> None:
+    """X beats A on the items both have and loses to B: it is not ahead of both, however they sort."""
+    ahead, behind = [9.0] * 12 + [5.0] * 12, [5.0] * 12 + [9.0] * 12
+    fewer = [None] * 12 + [5.9, 6.1] * 6
+    for first, second in ((ahead, behind), (behind, ahead)):
+        table = rank(overall({"A": first, "B": second, "X": fewer})).table()
+        assert table.verdict == "A and B share the first rank."
+        assert "ranks above X, but scores 1.00 lower" in table.warnings[0]
+
+
 def test_means_over_common_items_stand_beside_the_others() -> None:
     """With missing scores, the mean over the items all methods have shows which is better."""
     table = rank(refused_on_hard_items()).table()
