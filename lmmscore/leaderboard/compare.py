@@ -584,12 +584,13 @@ class RankChange:
     method: str
     ranks: tuple[int | None, ...]
     means: tuple[float | None, ...]
+    changes: tuple[int | None, ...]
+    """Each run's rank less that in the first, among the methods that both rank."""
 
     @property
     def change(self) -> int | None:
-        """The last rank less the first; None where either is missing."""
-        first, last = self.ranks[0], self.ranks[-1]
-        return None if first is None or last is None else last - first
+        """The change from the first run to the last."""
+        return self.changes[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -755,9 +756,28 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
             lines_of = [lines.get(method) for lines in rows]
             ranks = tuple(line.rank if line else None for line in lines_of)
             means = tuple(line.mean if line else None for line in lines_of)
-            found.append(RankChange(factor, task, method, ranks, means))
+            changes = tuple(_change(rows[0], lines, method) for lines in rows)
+            found.append(RankChange(factor, task, method, ranks, means, changes))
 
     return found
+
+
+def _change(
+    before: Mapping[str, BoardRow], after: Mapping[str, BoardRow], method: str
+) -> int | None:
+    """Return how many places a method fell among the methods that both runs rank."""
+    # A run with one method more puts others further down, and no judge thought worse of them.
+    places = []
+    for run, other in ((before, after), (after, before)):
+        ranked = {name: row.rank for name, row in run.items() if row.rank is not None}
+        own = ranked.get(method)
+        if own is None:
+            return None
+
+        rivals = [rank for name, rank in ranked.items() if name in other and other[name].rank]
+        places.append(sum(rank < own for rank in rivals))
+
+    return places[1] - places[0]
 
 
 def _by_task(board: Leaderboard, factor: str) -> dict[str | None, dict[str, BoardRow]]:

@@ -451,7 +451,8 @@ def comparison_grids(
                 heading,
                 ("Method", *_change_heads(found.names)),
                 tuple(_change_row(line, called, decimals) for line in lines),
-                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]}.",
+                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]} "
+                "among the methods that both rank.",
             )
         )
 
@@ -467,25 +468,23 @@ def _change_heads(names: Sequence[str]) -> list[str]:
 
 def _change_row(line: RankChange, names: DisplayNames, decimals: int) -> tuple[Cell, ...]:
     cells = [names.method(line.method)]
-    first = line.ranks[0]
     for k, (rank, mean) in enumerate(zip(line.ranks, line.means, strict=True)):
         cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)})")
         if k:
-            cells.append(rank_change(first, rank))
+            cells.append(rank_change(line.changes[k]))
 
     return plain(*cells)
 
 
-def rank_change(before: int | None, after: int | None) -> str:
+def rank_change(places: int | None) -> str:
     """Return a change of rank in a way that cannot be misread: `▲ 2 better`, `▼ 5 worse`."""
-    if before is None or after is None:
+    if places is None:
         return NONE
 
-    if before == after:
+    if not places:
         return "same"
 
-    places = abs(after - before)
-    return f"▲ {places} better" if after < before else f"▼ {places} worse"
+    return f"▲ {-places} better" if places < 0 else f"▼ {places} worse"
 
 
 def _agreement_grid(found: RunComparison, decimals: int) -> Grid:

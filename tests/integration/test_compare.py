@@ -46,6 +46,12 @@ def test_ranks_in_every_run_and_their_change() -> None:
     }
     assert changes == {"A": ((1, 3), 2), "B": ((2, 1), -1), "C": ((3, 2), -1)}
 
+    # A method that only one of them has changes the rank of no other.
+    one = {"A": [9.0, 9.0], "B": [8.0, 8.0]}
+    found = side_by_side(overall(one), overall({**one, "X": [9.5, 9.5]}))
+    changes = {line.method: (line.ranks, line.change) for line in found.changes if line.task}
+    assert changes == {"A": ((1, 2), 0), "B": ((2, 3), 0), "X": ((None, 1), None)}
+
 
 def test_agreement_is_over_the_edits_both_have() -> None:
     """Correlations and distances agree with scipy on the common edits, repeats averaged."""
