@@ -591,7 +591,9 @@ def _json_extra(
         extra["panel"] = options["members"].as_dict()
 
     if options["against"] is not None:
-        tasks = [task.as_dict(decimals) for task in matched]
+        from lmmscore.stats import as_json
+
+        tasks = [as_json(task, decimals) for task in matched]
         extra["against"] = {"table": options["against"], "tasks": tasks}
 
     return extra

@@ -416,10 +416,6 @@ class TaskAgainst:
     ambiguous: tuple[str, ...] = ()
     """Names left out because they match several lines but for case and punctuation."""
 
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the comparison for JSON."""
-        return as_json(self, decimals)
-
 
 def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
     """Return for every task category in both the methods in both, matched by `key_of`."""

@@ -378,10 +378,6 @@ class Spread:
     reliability_of_mean: float | None
     """The same for the mean over the repeats there are, ICC(1,k)."""
 
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        return as_json(self, decimals)
-
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
     """Return the spread of all edits together (`method` None), then of each method."""
@@ -783,7 +779,7 @@ class Extras:
         """Return all of it for JSON."""
         return {
             "position": self.position.as_dict(decimals),
-            "repeats": [spread.as_dict(decimals) for spread in self.repeats],
+            "repeats": [as_json(spread, decimals) for spread in self.repeats],
             "variance": components_dict(self.components, decimals),
             "sensitivity": self.sensitivity.as_dict(decimals) if self.sensitivity else None,
             "habits": self.habits.as_dict(decimals),

@@ -486,8 +486,8 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
 
-    over = f"Holm-corrected over {found.pairs} pair{'' if found.pairs == 1 else 's'}"
-    said.append(_items_line(found, f"a power of {percent(power)} at {percent(alpha)}, {over}"))
+    over = f"at {percent(alpha)}, Holm-corrected over {counted(found.pairs, 'pair')}"
+    said.append(_items_line(found, f"a power of {percent(power)} {over}"))
     if found.items_range is not None or found.items < found.fewest:
         said.append(_detectable_line(found, power))
     said.append(_repeats_line(found))

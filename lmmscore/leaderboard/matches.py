@@ -15,7 +15,7 @@ import numpy as np
 
 from lmmscore.errors import LmmscoreError, counted
 from lmmscore.leaderboard.cube import chosen_tasks
-from lmmscore.leaderboard.ranking import RankedTables, refuse_unless_level, small_print
+from lmmscore.leaderboard.ranking import RankedTables, p_words, refuse_unless_level, small_print
 from lmmscore.records import percent
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, SAME, Bools, Floats, Ints, as_json
@@ -694,18 +694,12 @@ def position_notes(table: PairTable) -> list[str]:
     said = f"The edit shown first was preferred in {bias.first} of {bias.decided} verdicts"
     said += f" that were not ties ({bias.share:.0%})"
     if not table.twice:
-        return [f"Position: {said} (p {_p(bias.p)})."]
+        return [f"Position: {said} ({p_words(bias.p)})."]
     if not swings.decided:
         return [f"Position: {said}; no match followed the place rather than the edit."]
 
     second = swings.decided - swings.first
     return [
         f"Position: {said}; of the matches that followed the place, {swings.first} went to the "
-        f"first and {second} to the second (p {_p(swings.p)})."
+        f"first and {second} to the second ({p_words(swings.p)})."
     ]
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

@@ -80,10 +80,6 @@ class BoardRow:
     common_mean: float | None = None
     """Mean over the items that every ranked method has a score for; None where all have all."""
 
-    def as_dict(self, decimals: int | None) -> dict[str, Any]:
-        """Return the line for JSON."""
-        return as_json(self, decimals)
-
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
@@ -165,7 +161,7 @@ class BoardTable:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "common_items": self.common_items,
-            "rows": [row.as_dict(decimals) for row in self.rows],
+            "rows": [as_json(row, decimals) for row in self.rows],
             "differences": self.differences.as_list(decimals) if self.differences else [],
         }
 
@@ -839,20 +835,24 @@ def contradiction_warning(tests: Differences) -> str:
     said = [_contradiction(d) for d in sure[:NAMED]]
     rest = len(found) - len(said)
     if rest:
-        more = "more pairs" if said else "pairs"
-        verb = "are" if rest > 1 else "is"
-        noun = more if rest > 1 else more.removesuffix("s")
-        said.append(f"{rest} {noun} {verb} ordered against the items both have")
+        pairs = counted(rest, "more pair" if said else "pair")
+        said.append(f"{pairs} {'are' if rest > 1 else 'is'} ordered against the items both have")
 
     return "The order contradicts paired differences: " + "; ".join(said) + "."
 
 
 def _contradiction(d: Difference) -> str:
-    p = "p < 0.001" if d.p_holm is not None and d.p_holm < 0.001 else f"p = {d.p_holm:.3f}"
     return (
         f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
-        f"{counted(d.n, 'item')} both have ({p})"
+        f"{counted(d.n, 'item')} both have ({p_words(d.p_holm)})"
     )
+
+
+def p_words(p: float | None) -> str:
+    """Return a p-value in words: `p = 0.012`."""
+    if p is None:
+        return "p –"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def common_note(items: int, methods: int) -> str:

@@ -746,21 +746,6 @@ def _rank_words(row: BoardRow | PairRow) -> str:
     return f"{row.rank} ({rank_span(row.rank_interval)})"
 
 
-def render_grids(
-    grids: Sequence[Grid],
-    format: str,
-    caution: str,
-    notes: Sequence[str] = (),
-    *,
-    width: int | None = None,
-    color: bool = False,
-    star: bool = False,
-) -> str:
-    """Return grids as Markdown, LaTeX or terminal text."""
-    document = TableDocument(grids, caution, notes)
-    return write(document, format, TableLayout(width, color, star))
-
-
 def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | None) -> str:
     """Return means by any keys: one table with a line per group."""
     lines = [group.as_dict(decimals) for group in groups.rows]

@@ -253,11 +253,6 @@ def item_groups(items: Ints, rng: np.random.Generator) -> ItemGroups:
     return ItemGroups(of_item, number, len(used))
 
 
-def too_few(items: int) -> str:
-    """Return why so few items have no interval."""
-    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
-
-
 UNDEFINED_WITHOUT = "it is undefined without some of the items"
 """Why a value has no interval that one of its items alone can make undefined."""
 
@@ -274,7 +269,8 @@ def interval_over(
         return None
 
     if items < FEWEST_FOR_AN_INTERVAL:
-        return Interval(value, why=too_few(items))
+        are = "item is" if items == 1 else "items are"
+        return Interval(value, why=f"{items} {are} too few for an interval")
 
     if edge := _at_edge(value, transform):
         return Interval(value, why=edge)
@@ -651,14 +647,19 @@ def _sign_blocks(
         if exact:
             bits = (np.arange(start, start + count)[:, None] >> np.arange(items)) & 1
         else:
-            # A byte is eight coins; drawing whole integers for them would take most of the time.
-            packed = np.frombuffer(rng.bytes(count * ((items + 7) // 8)), dtype=np.uint8)
-            bits = np.unpackbits(packed.reshape(count, -1), axis=1, count=items)
+            bits = coins(count, items, rng)
 
         signs = bits.astype(kind)
         signs *= 2
         signs -= 1
         yield signs
+
+
+def coins(rows: int, columns: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return random zeros and ones."""
+    # A byte is eight coins; drawing whole integers for them would take most of the time.
+    packed = np.frombuffer(rng.bytes(rows * ((columns + 7) // 8)), dtype=np.uint8)
+    return np.unpackbits(packed.reshape(rows, -1), axis=1, count=columns)
 
 
 def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
