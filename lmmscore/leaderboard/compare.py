@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -357,7 +358,7 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
     # Near ±1 a rounded digit moves Fisher's z by far more than the value.
     ends = [[row.value + side * row.rounding for row in rows] for side in (-1, 1)]
     ways = {}
-    for name, average in (("mean", _mean), ("Fisher average", _fisher_average)):
+    for name, average in (("mean", fmean), ("Fisher average", _fisher_average)):
         low, high = (average(values) for values in ends)
         if low - entry.rounding - SAME <= entry.value <= high + entry.rounding + SAME:
             return ""
@@ -376,13 +377,9 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
     return says
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 def _fisher_average(values: Sequence[float]) -> float:
     # ±1 stand for values just inside, for their z is infinite.
-    return math.tanh(_mean(fisher_z(np.array(values))))
+    return math.tanh(fmean(fisher_z(np.array(values))))
 
 
 @dataclass(frozen=True, slots=True)
