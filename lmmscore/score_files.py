@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem, alternatives, counted, listed
 from lmmscore.records import OVERALL, Outcome, Score
-from lmmscore.scales import geometric_mean
+from lmmscore.scales import Formula, geometric_mean
 from lmmscore.scores import frame_of, is_scores_file, read_scores
 from lmmscore.tables import (
     SUFFIXES,
@@ -966,8 +966,10 @@ def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterato
         if factor in edit.cells or not edit.whole:
             read[factor] = _read(edit, factor, dialog)
 
-    if OVERALL not in read and not edit.whole:
-        read[OVERALL] = _overall(read, dialog)
+    formula = None if dialog is None else dialog.formula
+    # A dialog without a rule has no overall: a mean of its factors would be made up.
+    if OVERALL not in read and not edit.whole and (dialog is None or formula is not None):
+        read[OVERALL] = _overall(read, formula)
 
     for factor, (score, reason) in read.items():
         outcome = Outcome.SCORED if score is not None else Outcome.UNREADABLE
@@ -1004,9 +1006,9 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
 
 
 def _overall(
-    read: Mapping[str, tuple[Fraction | None, str]], dialog: Dialog | None
+    read: Mapping[str, tuple[Fraction | None, str]], formula: Formula | None
 ) -> tuple[Fraction | None, str]:
-    """Return the overall of an edit: by the dialog's rule, else the mean, with a note that says so.
+    """Return the overall of an edit: by a dialog's rule, else the mean, with a note that says so.
 
     There is none where a factor is unscored.
     """
@@ -1015,8 +1017,8 @@ def _overall(
         return None, missing
 
     scores = {factor: score for factor, (score, _) in read.items() if score is not None}
-    if dialog is not None and dialog.formula is not None:
-        return dialog.formula.value(scores), ""
+    if formula is not None:
+        return formula.value(scores), ""
 
     mean = sum(scores.values(), Fraction(0)) / len(scores)
     return mean, f"{MEAN_OF} {len(scores)} factors" if len(scores) > 1 else ""

@@ -48,6 +48,7 @@ from lmmscore.stats import (
     FEW_RATED,
     FEWEST_FOR_AN_INTERVAL,
     SAME,
+    UNDEFINED_WITHOUT,
     CountStatistic,
     Floats,
     GroupRanks,
@@ -347,6 +348,9 @@ def two_way_interval(
     groups = item_groups(paired.item, rng)
     of = spearman_of_counts(paired.judge, paired.people, groups.of_item[paired.item], groups.number)
     by_item = fisher_z(groups.replicates(of))
+    if np.isnan(by_item).any():
+        return Interval(value, why=UNDEFINED_WITHOUT)
+
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]
     for rater in range(raters):
@@ -359,7 +363,7 @@ def two_way_interval(
     if np.isnan(by_rater).any():
         return Interval(value, why="it is undefined without some of the raters")
 
-    items_variance = jackknife_error(by_item[~np.isnan(by_item)]) ** 2
+    items_variance = jackknife_error(by_item) ** 2
     raters_variance = jackknife_error(fisher_z(np.array(by_rater))) ** 2
     total = items_variance + raters_variance
     if not total > 0:
@@ -579,8 +583,8 @@ def _json(found: Powered | str) -> Entry:
     if isinstance(found, str):
         return {"value": None, "low": None, "high": None, "why": found}
 
-    low, high = found.interval()
-    people_low, people_high = found.people_interval()
+    low, high = found.interval() or (None, None)
+    people_low, people_high = found.people_interval() or (None, None)
     caution = {}
     if found.few:
         caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}

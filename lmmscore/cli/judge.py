@@ -27,7 +27,15 @@ from lmmscore.cli.command_line import (
 from lmmscore.cli.run import judge_options
 from lmmscore.errors import JudgeFileError
 from lmmscore.judges.judge import kind_of
-from lmmscore.report.formats import Grid, number, plain, span
+from lmmscore.report.formats import (
+    Grid,
+    TableDocument,
+    TableLayout,
+    number,
+    plain,
+    span,
+    write,
+)
 
 if TYPE_CHECKING:
     from lmmscore.api import Steered
@@ -208,8 +216,6 @@ def probe(judge: str, benchmark: Path, out: Path | None, as_json: bool, **given:
 
 
 def _changes_table(judge: str, found: Sequence[Steered]) -> str:
-    from lmmscore.report.leaderboard import render_grids
-
     factor = found[0].factor
     shown = []
     for one in found:
@@ -228,4 +234,4 @@ def _changes_table(judge: str, found: Sequence[Steered]) -> str:
         "the judge can be steered by it. Of twenty intervals, one misses 0 by chance.",
         text_columns=frozenset({0}),
     )
-    return render_grids([grid], "term", "", **screen())
+    return write(TableDocument([grid]), "term", TableLayout(**screen()))

@@ -328,8 +328,11 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     if not options["human"]:
         raise click.UsageError("--corrected needs human ratings: --human FILE")
 
-    unfit = ("by", "against", "missing", "average", "weights")
+    unfit = {"by", "against", "missing", "average", "weights", "scale", "holm", "resamples", "seed"}
     refuse(unfit, "cannot be combined with --corrected")
+    if len(options["factor"]) > 1:
+        raise click.UsageError("--corrected ranks by one factor; name it with --factor")
+
     human = human_ratings(options)
     chosen = _of_tasks(source, options)
     sides = align.Sides({source.name: chosen.scores}, human.table)
@@ -588,7 +591,9 @@ def _json_extra(
         extra["panel"] = options["members"].as_dict()
 
     if options["against"] is not None:
-        tasks = [task.as_dict(decimals) for task in matched]
+        from lmmscore.stats import as_json
+
+        tasks = [as_json(task, decimals) for task in matched]
         extra["against"] = {"table": options["against"], "tasks": tasks}
 
     return extra

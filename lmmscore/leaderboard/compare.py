@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
-from lmmscore.stats import as_json, ranks
+from lmmscore.stats import SAME, as_json, fisher_z, ranks
 from lmmscore.stats.correlation import kendall_b, spearman
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
@@ -27,9 +28,6 @@ from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 # --------------------------------------------------------------------------------------------------
 
 _NEEDED = ("task", "method", "mean", "rank")
-
-_ROUNDING = 0.005
-"""Figures are printed with two decimals."""
 
 ALIASES = {
     "instructionpix2pix": "instructpix2pix",
@@ -53,6 +51,8 @@ class PublishedRow:
     line: int
     """Where it stands in the file."""
     n: int | None = None
+    rounding: float = 0.005
+    """By how much mean and std may differ from what is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,25 @@ def load_published(path: Path) -> list[PublishedRow]:
             f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
         )
 
-    found = []
-    for line, row in zip(table.lines, table.rows, strict=True):
-        found.append(_entry(path, line, {name: text(cell) for name, cell in row.items()}))
+    rows = [{name: text(cell) for name, cell in row.items()} for row in table.rows]
+    # A spreadsheet drops a final 0: the most decimals that any figure has are those of all.
+    figures = [row[name] for row in rows for name in ("mean", "std") if name in row]
+    rounding = _rounding(max(map(_decimals, figures), default=0))
+    found = [_entry(path, line, row) for line, row in zip(table.lines, rows, strict=True)]
+    return [replace(entry, rounding=rounding) for entry in found]
 
-    return found
+
+def _decimals(shown: str) -> int:
+    """Return how many decimals a figure is printed with."""
+    return len(shown.partition(".")[2])
 
 
-def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow:
+def _rounding(decimals: int) -> float:
+    """Return by how much a figure may differ from what is printed."""
+    return 0.5 * 10.0**-decimals
+
+
+def _entry(path: Path, line: int, row: Mapping[str, str]) -> PublishedRow:
     mean = _number(path, line, "mean", row.get("mean"))
     if mean is None:
         raise FileProblem(f"{path}, line {line}: the mean is empty; every line needs one")
@@ -120,8 +131,8 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow
         raise FileProblem(f"{path}, line {line}: rank {rank:g} is not a whole number")
 
     return PublishedRow(
-        task=restore((row["task"] or "").strip()),
-        method=restore((row["method"] or "").strip()),
+        task=restore(row["task"].strip()),
+        method=restore(row["method"].strip()),
         mean=mean,
         std=_number(path, line, "std", row.get("std")),
         rank=None if rank is None else int(rank),
@@ -202,10 +213,9 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
 
     # A printed mean may be anything that rounds to it, which matters near the ends of a scale.
-    most = max(
-        largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
-    )
-    if low <= entry.mean <= high and entry.std > most + _ROUNDING:
+    shifts = (-entry.rounding, 0, entry.rounding)
+    most = max(largest_std(entry.mean + shift, low, high, entry.n) for shift in shifts)
+    if low <= entry.mean <= high and entry.std > most + entry.rounding:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
         says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"
@@ -242,7 +252,8 @@ class PrintedCorrelation:
     """Everything but the method, by which lines belong together."""
     method: str
     value: float
-    decimals: int
+    rounding: float
+    """By how much it may differ from what is printed."""
     line: int
 
     @property
@@ -314,9 +325,9 @@ def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrela
             if value is None:
                 continue
 
-            decimals = len(shown.partition(".")[2])
             group = (*(text(row[name]) for name in others), *of)
-            found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+            rounding = _rounding(max(_decimals(shown), 1))
+            found.append(PrintedCorrelation(group, text(row[method]), value, rounding, line))
 
     return found
 
@@ -344,26 +355,31 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
 
     A printed value stands for all that rounds to it, so each line may move an average by as much.
     """
-    values = [row.value for row in rows]
-    mean = sum(values) / len(values)
-    slack = 0.5 * 10.0 ** -max(entry.decimals, 1) + 0.5 * 10.0 ** -max(rows[0].decimals, 1)
-    ways = {"their mean": mean}
-    if all(abs(value) < 1 for value in values):
-        fisher = math.tanh(sum(math.atanh(value) for value in values) / len(values))
-        ways["their Fisher average"] = fisher
+    # Near ±1 a rounded digit moves Fisher's z by far more than the value.
+    ends = [[row.value + side * row.rounding for row in rows] for side in (-1, 1)]
+    ways = {}
+    for name, average in (("mean", fmean), ("Fisher average", _fisher_average)):
+        low, high = (average(values) for values in ends)
+        if low - entry.rounding - SAME <= entry.value <= high + entry.rounding + SAME:
+            return ""
 
-    if any(abs(entry.value - value) <= slack + 1e-12 for value in ways.values()):
-        return ""
+        ways[f"their {name}"] = average([row.value for row in rows])
 
+    mean = ways["their mean"]
     shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
-    if abs(entry.value - math.tanh(mean)) <= slack:
+    if abs(entry.value - math.tanh(mean)) <= entry.rounding + rows[0].rounding:
         says += (
             f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
         )
         says += "been transformed"
 
     return says
+
+
+def _fisher_average(values: Sequence[float]) -> float:
+    # ±1 stand for values just inside, for their z is infinite.
+    return math.tanh(fmean(fisher_z(np.array(values))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,10 +412,6 @@ class TaskAgainst:
     """What the run's means are of."""
     ambiguous: tuple[str, ...] = ()
     """Names left out because they match several lines but for case and punctuation."""
-
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the comparison for JSON."""
-        return as_json(self, decimals)
 
 
 def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
@@ -565,12 +577,13 @@ class RankChange:
     method: str
     ranks: tuple[int | None, ...]
     means: tuple[float | None, ...]
+    changes: tuple[int | None, ...]
+    """Each run's rank less that in the first, among the methods that both rank."""
 
     @property
     def change(self) -> int | None:
-        """The last rank less the first; None where either is missing."""
-        first, last = self.ranks[0], self.ranks[-1]
-        return None if first is None or last is None else last - first
+        """The change from the first run to the last."""
+        return self.changes[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -615,19 +628,15 @@ def compare(
     factors = [factor] if isinstance(factor, str) else list(factor)
     changes: list[RankChange] = []
     agreements: list[RunAgreement] = []
-    apart: list[str] = []
-    for place, name in enumerate(factors):
+    for name in factors:
         edits = [edit_means(frame, name) for frame in scores]
-        if place == 0:
-            apart = differing(names, settings, edits)
-
         changes += _changes(boards, name)
         for first, second in combinations(range(len(names)), 2):
             agreements.append(_agreement(names, name, edits, first, second))
 
     return RunComparison(
         names=tuple(names),
-        differing=tuple(apart),
+        differing=tuple(differing(names, settings, scores)),
         changes=tuple(changes),
         agreements=tuple(agreements),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
@@ -680,7 +689,7 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 
 
 def differing(
-    names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
+    names: Sequence[str], settings: Sequence[Mapping[str, Any]], scores: Sequence[pd.DataFrame]
 ) -> list[str]:
     """Return a sentence for each difference between runs that forbids pooling their scores."""
     found = []
@@ -699,19 +708,19 @@ def differing(
 
     # Without a digest of the images, the names of the edits must do.
     if any("images_digest" not in known for _, known in recorded):
-        found += _other_edits(names, edits)
+        found += _other_edits(names, scores)
 
     return found
 
 
-def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
-    """Return a sentence for each run whose edits have other names than those of the first."""
+def _other_edits(names: Sequence[str], scores: Sequence[pd.DataFrame]) -> list[str]:
+    """Return a sentence for each run whose edits, scored or not, have other names than those of
+    the first."""
+    edits = [set(frame.groupby(["task", "item", "method"]).groups) for frame in scores]
     found = []
-    first = set(edits[0].index)
-    for name, other in zip(names[1:], edits[1:], strict=True):
-        own = set(other.index)
-        if own != first:
-            shared = f"{len(first & own)} of {len(first | own)} edits"
+    for name, own in zip(names[1:], edits[1:], strict=True):
+        if own != edits[0]:
+            shared = f"{len(edits[0] & own)} of {len(edits[0] | own)} edits"
             found.append(f"another image set ({names[0]} and {name} share {shared})")
 
     return found
@@ -740,9 +749,28 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
             lines_of = [lines.get(method) for lines in rows]
             ranks = tuple(line.rank if line else None for line in lines_of)
             means = tuple(line.mean if line else None for line in lines_of)
-            found.append(RankChange(factor, task, method, ranks, means))
+            changes = tuple(_change(rows[0], lines, method) for lines in rows)
+            found.append(RankChange(factor, task, method, ranks, means, changes))
 
     return found
+
+
+def _change(
+    before: Mapping[str, BoardRow], after: Mapping[str, BoardRow], method: str
+) -> int | None:
+    """Return how many places a method fell among the methods that both runs rank."""
+    # A run with one method more puts others further down, and no judge thought worse of them.
+    places = []
+    for run, other in ((before, after), (after, before)):
+        ranked = {name: row.rank for name, row in run.items() if row.rank is not None}
+        own = ranked.get(method)
+        if own is None:
+            return None
+
+        rivals = [rank for name, rank in ranked.items() if name in other and other[name].rank]
+        places.append(sum(rank < own for rank in rivals))
+
+    return places[1] - places[0]
 
 
 def _by_task(board: Leaderboard, factor: str) -> dict[str | None, dict[str, BoardRow]]:
@@ -789,7 +817,7 @@ def pool(
 
     Raises unless judge, dialog and images are the same, or `anyway` says to pool regardless.
     """
-    reasons = differing(names, settings, [_any_edits(frame) for frame in scores])
+    reasons = differing(names, settings, scores)
     if reasons and not anyway:
         raise LmmscoreError(
             f"these runs are not comparable and are not pooled: {'; '.join(reasons)}. "
@@ -804,7 +832,3 @@ def pool(
         last = int(frames[-1]["repeat"].max())
 
     return pd.concat(frames, ignore_index=True)
-
-
-def _any_edits(frame: pd.DataFrame) -> pd.Series:
-    return frame.groupby(["task", "item", "method"], sort=False, observed=True).size()

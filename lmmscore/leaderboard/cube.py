@@ -146,8 +146,8 @@ def _item_codes(task: Ints, column: pd.Series) -> tuple[Ints, Sequence[tuple[int
 
 def _repeats(scores: pd.DataFrame) -> Ints:
     if "repeat" not in scores.columns:
-        return np.ones(len(scores), dtype=np.int64)
-    return scores["repeat"].to_numpy(dtype=np.int64)
+        return np.zeros(len(scores), dtype=np.int64)
+    return np.unique(scores["repeat"].to_numpy(dtype=np.int64), return_inverse=True)[1]
 
 
 def _refuse_twice(scores: pd.DataFrame, key: Ints) -> None:
@@ -168,10 +168,7 @@ def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, In
 
 
 def _absent(scores: pd.DataFrame, cell: Ints, shape: tuple[int, ...]) -> Ints:
-    if "outcome" not in scores.columns:
-        return np.zeros(shape, dtype=np.int64)
-    left_out = (scores["outcome"] == Outcome.ABSENT.value).to_numpy()
-    counts = np.bincount(cell[left_out], minlength=int(np.prod(shape)))
+    counts = np.bincount(cell[_left_out(scores)], minlength=int(np.prod(shape)))
     return counts.reshape(shape).astype(np.int64)
 
 
@@ -179,13 +176,16 @@ def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[i
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
     A method without a line about an item of a task it takes part in has a missing score there. A
-    method without any line in a task was not entered for it.
+    method without any line in a repeat of a task was not entered for it: runs of other methods that
+    are pooled, or of which one was repeated more often, lack nothing.
     """
-    sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)
-    repeats = np.bincount(sessions, minlength=shape[0])
-    entered = np.zeros((int(task_of.max()) + 1, shape[1]), dtype=bool)
-    entered[task_of[item], method] = True
-    return np.where(entered[task_of], repeats[:, None], 0).astype(np.int64)
+    repeats = int(repeat.max()) + 1
+    of_item, of_repeat = np.divmod(np.unique(item * repeats + repeat), repeats)
+    entered = np.zeros((int(task_of.max()) + 1, repeats, shape[1]), dtype=bool)
+    entered[task_of[item], repeat, method] = True
+    asked = np.zeros(shape[:2], dtype=np.int64)
+    np.add.at(asked, of_item, entered[task_of[of_item], of_repeat])
+    return asked
 
 
 # --------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]
 
     for name in names:
         if name not in known:
-            raise LmmscoreError(f"no task {name!r} in these scores{alternatives(name, known)}")
+            raise LmmscoreError(f"no task {name!r} here{alternatives(name, known)}")
 
     return names
 
@@ -295,12 +295,14 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     own. A factor that was left out does not count, and the weights of the others grow in
     proportion.
     """
-    parts = scores[scores["factor"] != OVERALL]
-    shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
+    stated = (scores["factor"] == OVERALL).to_numpy()
+    names = [str(name) for name in scores.loc[~stated, "factor"].unique()]
+    shares = normalised(weights, names)
     keys = [name for name in _EDIT if name in scores.columns]
-    edit = codes_of(parts, keys)
-    share = parts["factor"].map(shares).to_numpy(dtype=np.float64)
-    value = parts["score"].to_numpy(dtype=np.float64)
+    # By all lines: an edit whose overall alone has a line lacks its factors, and is missing.
+    edit = codes_of(scores, keys)
+    share = scores["factor"].map(shares).fillna(0.0).to_numpy(dtype=np.float64)
+    value = scores["score"].to_numpy(dtype=np.float64)
     counts = np.isfinite(value) & (share > 0)
     total = np.bincount(
         edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
@@ -308,32 +310,37 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
 
     # A factor that was not asked is excused; one that was asked and not scored is missing, and
     # then there is no overall: a mean of what happened to be readable would be another figure.
-    absent = _left_out(parts) & (share > 0)
+    absent = _left_out(scores) & (share > 0)
     given = np.bincount(edit[counts], minlength=len(total))
     excused = np.bincount(edit[absent], minlength=len(total))
     complete = given + excused == sum(weight > 0 for weight in shares.values())
     # What was left out takes no share; without anything left out this divides by 1.
     left = 1 - np.bincount(edit[absent], weights=share[absent], minlength=len(total))
     overall = np.where(complete & (given > 0), total / np.where(given > 0, left, 1.0), np.nan)
-    lines = _overalls(parts, edit, (share > 0) & (~absent | (given == 0)[edit]), overall)
-    return pd.concat([lines, parts], ignore_index=True)
+    weighed = (share > 0) & (~absent | (given == 0)[edit])
+    lines = _overalls(scores, edit, weighed, stated, overall)
+    return pd.concat([lines, scores[~stated]], ignore_index=True)
 
 
-def _left_out(parts: pd.DataFrame) -> np.ndarray:
-    if "outcome" not in parts.columns:
-        return np.zeros(len(parts), dtype=bool)
-    return (parts["outcome"] == Outcome.ABSENT.value).to_numpy()
+def _left_out(scores: pd.DataFrame) -> np.ndarray:
+    if "outcome" not in scores.columns:
+        return np.zeros(len(scores), dtype=bool)
+    return (scores["outcome"] == Outcome.ABSENT.value).to_numpy()
 
 
 def _overalls(
-    parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
+    scores: pd.DataFrame,
+    edit: np.ndarray,
+    weighed: np.ndarray,
+    stated: np.ndarray,
+    overall: np.ndarray,
 ) -> pd.DataFrame:
     """Return one line per edit, made from that of its first unscored factor, or else of its first
-    factor."""
-    bad = parts["score"].isna().to_numpy() & weighed
-    order = np.lexsort((np.arange(len(parts)), ~bad, edit))
+    factor, or else of the overall as stated."""
+    bad = scores["score"].isna().to_numpy() & weighed
+    order = np.lexsort((np.arange(len(scores)), stated, ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
-    lines = parts.iloc[order[first]].copy()
+    lines = scores.iloc[order[first]].copy()
     lines["factor"] = OVERALL
     # Weights are short decimals: what stands beyond the tenth place is noise, and would break ties.
     lines["score"] = np.round(overall, 10)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.records import OVERALL, Outcome, percent
 from lmmscore.stats import (
     SAME,
     Floats,
@@ -23,6 +23,7 @@ from lmmscore.stats import (
     as_json,
     ranks,
     rounded,
+    sample_std,
     t_quantile,
 )
 from lmmscore.stats.correlation import Components, components, within_between
@@ -327,7 +328,7 @@ def _statement(fit: Slope, level: float) -> str:
     within = f"p = {fit.p:.3g}, {fit.how}"
     if fit.interval is not None:
         low, high = fit.interval
-        within = f"{level:.0%} interval {low:+.3f} to {high:+.3f}, {within}"
+        within = f"{percent(level)} interval {low:+.3f} to {high:+.3f}, {within}"
 
     size = f"{fit.value:+.3f} a place later ({within})"
     if fit.p <= 1 - level:
@@ -376,10 +377,6 @@ class Spread:
     in a repeat, ICC(1,1)."""
     reliability_of_mean: float | None
     """The same for the mean over the repeats there are, ICC(1,k)."""
-
-    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        return as_json(self, decimals)
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
@@ -686,12 +683,10 @@ def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
         return {}
 
     # One line per edit and repeat, since all its factors come from one reply: an unscored factor's
-    # if there is one.
+    # if there is one, and that of a factor left out only where nothing else is.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
-    worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
-        "good", kind="stable"
-    )
-    edits = worst.drop_duplicates(key)
+    place = scores["outcome"].map({Outcome.SCORED.value: 1, Outcome.ABSENT.value: 2}).fillna(0)
+    edits = scores.iloc[np.argsort(place.to_numpy(), kind="stable")].drop_duplicates(key)
     return {str(name): int(n) for name, n in edits["outcome"].astype(str).value_counts().items()}
 
 
@@ -714,7 +709,7 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
         lowest=float(value.min()),
         highest=float(value.max()),
         mean=float(value.mean()),
-        std=float(value.std(ddof=1)) if len(value) > 1 else None,
+        std=sample_std(value),
         distinct=len(numbers),
         commonest=float(numbers[top]),
         commonest_share=float(counts[top] / len(value)),
@@ -784,7 +779,7 @@ class Extras:
         """Return all of it for JSON."""
         return {
             "position": self.position.as_dict(decimals),
-            "repeats": [spread.as_dict(decimals) for spread in self.repeats],
+            "repeats": [as_json(spread, decimals) for spread in self.repeats],
             "variance": components_dict(self.components, decimals),
             "sensitivity": self.sensitivity.as_dict(decimals) if self.sensitivity else None,
             "habits": self.habits.as_dict(decimals),

@@ -13,7 +13,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError, alternatives, counted
 from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.records import OVERALL, SAME
+from lmmscore.records import OVERALL, SAME, percent
 from lmmscore.stats import (
     EXACT_UP_TO,
     Floats,
@@ -88,10 +88,10 @@ class Differences:
             found.add((d.first, d.second) if ahead else (d.second, d.first))
         return found
 
-    def better_than(self, method: str) -> list[str]:
-        """Return the methods that are significantly ahead of one."""
+    def better_than(self, leaders: Sequence[str]) -> list[str]:
+        """Return the methods that are significantly ahead of each of these."""
         won = self.won()
-        return [name for name in self.methods if (name, method) in won]
+        return [name for name in self.methods if all((name, one) in won for one in leaders)]
 
     def groups(self) -> dict[str, str]:
         """Return each method's letters: between those that share one nothing is significant."""
@@ -441,8 +441,9 @@ class FlipTest:
         return fewer, self.items(min(abs(low), abs(high)), 1.0)
 
     def detectable(self, variance: float, n: int) -> float | None:
-        """Return the least difference n items show with the wanted power; None for too few."""
-        if n < self.fewest:
+        """Return the least difference n items show with the wanted power; None for too few, and
+        without a spread: that of other items is then unknown."""
+        if n < self.fewest or variance < 1e-18:
             return None
 
         low, high = 0.0, 1.0
@@ -485,9 +486,10 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
 
-    over = f"Holm-corrected over {found.pairs} pair{'' if found.pairs == 1 else 's'}"
-    said.append(_items_line(found, f"a power of {power:.0%} at {alpha:.0%}, {over}"))
-    said.append(_detectable_line(found, power))
+    over = f"at {percent(alpha)}, Holm-corrected over {counted(found.pairs, 'pair')}"
+    said.append(_items_line(found, f"a power of {percent(power)} {over}"))
+    if found.items_range is not None or found.items < found.fewest:
+        said.append(_detectable_line(found, power))
     said.append(_repeats_line(found))
     return tuple(said)
 
@@ -522,7 +524,7 @@ def _detectable_line(found: Power, power: float) -> str:
 
     return (
         f"The {found.items} items there are would show a difference of {found.detectable:.3g} "
-        f"or more with a power of {power:.0%}."
+        f"or more with a power of {percent(power)}."
     )
 
 

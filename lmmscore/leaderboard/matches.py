@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from lmmscore.errors import LmmscoreError, alternatives
-from lmmscore.leaderboard.ranking import RankedTables, small_print
+from lmmscore.errors import LmmscoreError, counted
+from lmmscore.leaderboard.cube import chosen_tasks
+from lmmscore.leaderboard.ranking import RankedTables, p_words, refuse_unless_level, small_print
+from lmmscore.records import percent
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats import SAME, Bools, Floats, Ints, as_json
+from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, SAME, Bools, Floats, Ints, as_json
 
 # --------------------------------------------------------------------------------------------------
 # The model: Bradley–Terry with ties after Davidson (1970).
@@ -229,6 +231,7 @@ class PairRow:
     strength: float | None
     """The logarithm of the Bradley–Terry strength; the mean of all methods is 0."""
     strength_interval: tuple[float, float] | None
+    """None where the strength is finite only by the wins that were added for the fit."""
     rank_interval: tuple[int, int] | None
     wins: int
     ties: int
@@ -288,6 +291,8 @@ class PairTable:
     position: PositionBias
     swings: PositionBias
     """Of the inconsistent matches alone: whether they go to the place shown first or second."""
+    level: float = 0.95
+    """Of the intervals."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -385,6 +390,7 @@ def rank_pairs(
     if not rows:
         raise LmmscoreError("there are no comparisons to rank: the table is empty")
 
+    refuse_unless_level(level)
     draws = min(resamples, MOST_RESAMPLES)
     tasks = list(dict.fromkeys(row.task for row in rows))
     found = []
@@ -424,26 +430,20 @@ def _interval_notes(
         return
 
     yield (
-        f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
+        f"{percent(level)} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
         f"items, percentiles, seed {seed}."
     )
     if min(items) < FEW_ITEMS:
         yield (
             f"With fewer than {FEW_ITEMS} items, intervals of strengths hold less often than "
-            "stated: about 90% with 10 items, 93% with 20."
+            "stated: those of 95% in about 90% of cases with 10 items, 93% with 20."
         )
 
 
 def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[str | None]:
-    if wanted is None or not wanted:
+    if wanted is None:
         return [*tasks, None] if len(tasks) > 1 else [None]
-
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
-    for name in names:
-        if name not in tasks:
-            raise LmmscoreError(f"no task {name!r} in these comparisons{alternatives(name, tasks)}")
-
-    return [*names]
+    return list(chosen_tasks(tasks, wanted))
 
 
 def _table(
@@ -472,6 +472,7 @@ def _table(
         tie=found.tie if found.tie is not None and np.isfinite(found.tie) else None,
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
+        level=level,
     )
     return _explained(table, found)
 
@@ -524,6 +525,11 @@ class FittedStrengths:
     resampled: Floats | None = None
     """Strengths of resampled items, a row each; NaN where a resample does not link the methods."""
 
+    @property
+    def unlinked(self) -> float:
+        """The share of the resamples that do not link all methods."""
+        return 0.0 if self.resampled is None else float(np.isnan(self.resampled[:, 0]).mean())
+
     @classmethod
     def of(
         cls, votes: Votes, methods: int, resamples: int, rng: np.random.Generator
@@ -562,7 +568,7 @@ def _resampled(won: Floats, tied: Floats, resamples: int, rng: np.random.Generat
 def _rows(names: Sequence[str], found: FittedStrengths, level: float) -> list[PairRow]:
     """Return the methods' lines, the strongest first; by win rate where nothing was fitted."""
     strengths = found.strengths
-    limits = _intervals(found.resampled, level)
+    limits = _intervals(found, level)
     rows = []
     for place, name in enumerate(names):
         row = PairRow(
@@ -581,11 +587,11 @@ def _rows(names: Sequence[str], found: FittedStrengths, level: float) -> list[Pa
 
         if limits is not None:
             low, high, best, worst = (ends[place] for ends in limits)
-            row = replace(
-                row,
-                strength_interval=(float(low), float(high)),
-                rank_interval=(int(best), int(worst)),
-            )
+            row = replace(row, rank_interval=(int(best), int(worst)))
+            # Added wins bound how far strengths can go: what they leave of an interval held the
+            # true strength in none to two thirds of simulated cases. Ranks do not depend on it.
+            if not found.held:
+                row = replace(row, strength_interval=(float(low), float(high)))
 
         rows.append(row)
 
@@ -598,18 +604,16 @@ def _standing(row: PairRow) -> tuple[float, float, str]:
 
 
 def _intervals(
-    resampled: Floats | None, level: float
+    found: FittedStrengths, level: float
 ) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return the ends of strengths and of ranks over the resamples that link all methods.
 
-    None where most resamples do not link them, or none differs from another.
+    None for very few items, where most resamples do not link them, or none differs from another.
     """
-    if resampled is None:
+    if found.resampled is None or found.items < FEWEST_FOR_AN_INTERVAL or found.unlinked > 0.5:
         return None
 
-    known = resampled[~np.isnan(resampled).any(axis=1)]
-    if not len(known) or 2 * len(known) < len(resampled):
-        return None
+    known = found.resampled[~np.isnan(found.resampled).any(axis=1)]
     # Where every resample is the same, a spread of 0 is no sign that there is none.
     if np.ptp(known, axis=0).max() <= SAME:
         return None
@@ -642,15 +646,21 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
         )
     elif found.held:
         notes.append(
-            "Some methods never lost to some others, which would make strengths "
-            f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
+            "Some methods never lost to some others, which would make strengths infinite: "
+            f"{PRIOR:g} wins each way were added to every pair for the fit, and strengths have no "
+            "interval."
         )
 
     if found.tie == np.inf:
         notes.append("All matches were ties, so all strengths are equal and ν has no finite value.")
 
     if found.resampled is not None and not table.has_intervals:
-        warnings.append(_why_no_intervals(found))
+        warnings.append(f"No intervals: {_why_no_intervals(found)}.")
+    elif found.unlinked:
+        notes.append(
+            f"{percent(found.unlinked)} of the resamples of items do not link all methods: the "
+            "intervals are over the others."
+        )
 
     if table.unscored:
         planned = table.matches + table.unscored
@@ -668,15 +678,11 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
 
 
 def _why_no_intervals(found: FittedStrengths) -> str:
-    if found.items == 1:
-        return "No intervals: one item has results, and it takes several to see how they vary."
-
-    assert found.resampled is not None
-    unlinked = np.isnan(found.resampled).any(axis=1).mean()
-    if unlinked > 0.5:
-        return f"No intervals: {unlinked:.0%} of the resamples of items do not link all methods."
-
-    return "No intervals: every resample of items that links all methods gives the same strengths."
+    if found.items < FEWEST_FOR_AN_INTERVAL:
+        return f"{counted(found.items, 'item')} with results cannot show how they vary"
+    if found.unlinked > 0.5:
+        return f"{percent(found.unlinked)} of the resamples of items do not link all methods"
+    return "every resample of items that links all methods gives the same strengths"
 
 
 def position_notes(table: PairTable) -> list[str]:
@@ -688,18 +694,12 @@ def position_notes(table: PairTable) -> list[str]:
     said = f"The edit shown first was preferred in {bias.first} of {bias.decided} verdicts"
     said += f" that were not ties ({bias.share:.0%})"
     if not table.twice:
-        return [f"Position: {said} (p {_p(bias.p)})."]
+        return [f"Position: {said} ({p_words(bias.p)})."]
     if not swings.decided:
         return [f"Position: {said}; no match followed the place rather than the edit."]
 
     second = swings.decided - swings.first
     return [
         f"Position: {said}; of the matches that followed the place, {swings.first} went to the "
-        f"first and {second} to the second (p {_p(swings.p)})."
+        f"first and {second} to the second ({p_words(swings.p)})."
     ]
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

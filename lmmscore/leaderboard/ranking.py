@@ -80,10 +80,6 @@ class BoardRow:
     common_mean: float | None = None
     """Mean over the items that every ranked method has a score for; None where all have all."""
 
-    def as_dict(self, decimals: int | None) -> dict[str, Any]:
-        """Return the line for JSON."""
-        return as_json(self, decimals)
-
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
@@ -107,6 +103,8 @@ class BoardTable:
     """Items that every ranked method has a score for; None where nothing is missing."""
     among: tuple[str, ...] = ()
     """The task categories a table without a task is over, where it is not all of them."""
+    level: float = 0.95
+    """Of the intervals."""
 
     def row(self, method: str) -> BoardRow:
         """Return the line of `method`."""
@@ -125,7 +123,7 @@ class BoardTable:
 
         leaders = [row.method for row in ranked if row.rank == 1]
         tests = self.differences
-        if tests is not None and (better := tests.better_than(leaders[-1])):
+        if tests is not None and (better := tests.better_than(leaders)):
             # Only missing scores can do this: the higher mean is over other items.
             said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the highest mean"
             scores = "scores" if len(better) == 1 else "score"
@@ -163,7 +161,7 @@ class BoardTable:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "common_items": self.common_items,
-            "rows": [row.as_dict(decimals) for row in self.rows],
+            "rows": [as_json(row, decimals) for row in self.rows],
             "differences": self.differences.as_list(decimals) if self.differences else [],
         }
 
@@ -368,6 +366,12 @@ def rank(
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
 
 
+def refuse_unless_level(level: float) -> None:
+    """Raise for a confidence level that is none."""
+    if not 0 < level < 1:
+        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How figures are derived from scores: everything but the scores themselves."""
@@ -392,9 +396,7 @@ class Rules:
             if value not in known:
                 raise LmmscoreError(f"{name}={value!r}{alternatives(value, known)}")
 
-        if not 0 < self.level < 1:
-            raise LmmscoreError(f"level={self.level!r}: it must lie between 0 and 1, as 0.95")
-
+        refuse_unless_level(self.level)
         refuse_unless_whole(0, resamples=self.resamples, seed=self.seed)
         for name, ends in self.scales.items():
             refuse_unless_scale(f"scales[{name!r}]", ends)
@@ -515,6 +517,7 @@ class Figures:
             differences=tests,
             holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
+            level=rules.level,
         )
 
     def _notes(
@@ -731,9 +734,9 @@ def _board_notes(settings: Mapping[str, Any]) -> list[str]:
 
     if settings["resamples"]:
         notes.append(
-            f"{settings['level']:.0%} intervals of means: Student's t over items. Sampled tests "
-            f"draw {settings['resamples']:,} sign patterns or as many as the correction needs, "
-            f"seed {settings['seed']}."
+            f"{percent(settings['level'])} intervals of means: Student's t over items. Sampled "
+            f"tests draw {settings['resamples']:,} sign patterns or as many as the correction "
+            f"needs, seed {settings['seed']}."
         )
 
     return notes
@@ -832,20 +835,24 @@ def contradiction_warning(tests: Differences) -> str:
     said = [_contradiction(d) for d in sure[:NAMED]]
     rest = len(found) - len(said)
     if rest:
-        more = "more pairs" if said else "pairs"
-        verb = "are" if rest > 1 else "is"
-        noun = more if rest > 1 else more.removesuffix("s")
-        said.append(f"{rest} {noun} {verb} ordered against the items both have")
+        pairs = counted(rest, "more pair" if said else "pair")
+        said.append(f"{pairs} {'are' if rest > 1 else 'is'} ordered against the items both have")
 
     return "The order contradicts paired differences: " + "; ".join(said) + "."
 
 
 def _contradiction(d: Difference) -> str:
-    p = "p < 0.001" if d.p_holm is not None and d.p_holm < 0.001 else f"p = {d.p_holm:.3f}"
     return (
         f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
-        f"{counted(d.n, 'item')} both have ({p})"
+        f"{counted(d.n, 'item')} both have ({p_words(d.p_holm)})"
     )
+
+
+def p_words(p: float | None) -> str:
+    """Return a p-value in words: `p = 0.012`."""
+    if p is None:
+        return "p –"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def common_note(items: int, methods: int) -> str:
@@ -930,12 +937,12 @@ def _test_note(tests: Differences, items: int) -> str:
     needed = tests.fewest_items
     if items < needed:
         return (
-            f"With {items} items no difference, however large, could reach {tests.alpha:.0%} "
+            f"With {items} items no difference, however large, could reach {percent(tests.alpha)} "
             f"({how}); {needed} items are the least: the groups say nothing here."
         )
 
     return (
-        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        f"No significant difference at {percent(tests.alpha)} between methods that share a letter "
         f"({how}); rank intervals are from the same tests and hold for all methods together."
     )
 

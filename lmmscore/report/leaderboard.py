@@ -11,7 +11,7 @@ from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, diagnostics
 from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
 from lmmscore.leaderboard.cube import Groups
 from lmmscore.leaderboard.diagnostics import PositionEffect
-from lmmscore.leaderboard.matches import PairBoard, PairTable
+from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
 from lmmscore.records import OVERALL
 from lmmscore.report.formats import (
     HEADINGS,
@@ -56,9 +56,10 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
         rows.append((*lead, *(column[k] for column in by_factor)))
 
     keys += factors
+    heads = HEADINGS | {"mean_interval": f"{percent(table.level)} interval"}
     return Grid(
         title=title_of(table),
-        columns=tuple(HEADINGS.get(key, key) for key in keys),
+        columns=tuple(heads.get(key, key) for key in keys),
         rows=tuple(rows),
         keys=tuple(keys),
         caption=table.caption,
@@ -221,7 +222,7 @@ def difference_grid(table: BoardTable, decimals: int) -> Grid:
         "First",
         "Second",
         "Difference",
-        "95% difference",
+        f"{percent(table.level)} difference",
         "p",
         "p (Holm)",
         "n",
@@ -360,9 +361,7 @@ def habit_grid(found: diagnostics.Habits, *, asks_to_avoid_ties: bool) -> Grid:
         plain(
             use.factor,
             str(use.n),
-            span((use.lowest, use.highest), 1)
-            if use.lowest is not None and use.highest is not None
-            else NONE,
+            span((use.lowest, use.highest), 1),
             str(use.distinct),
             NONE
             if use.commonest is None
@@ -452,7 +451,8 @@ def comparison_grids(
                 heading,
                 ("Method", *_change_heads(found.names)),
                 tuple(_change_row(line, called, decimals) for line in lines),
-                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]}.",
+                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]} "
+                "among the methods that both rank.",
             )
         )
 
@@ -468,25 +468,23 @@ def _change_heads(names: Sequence[str]) -> list[str]:
 
 def _change_row(line: RankChange, names: DisplayNames, decimals: int) -> tuple[Cell, ...]:
     cells = [names.method(line.method)]
-    first = line.ranks[0]
     for k, (rank, mean) in enumerate(zip(line.ranks, line.means, strict=True)):
         cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)})")
         if k:
-            cells.append(rank_change(first, rank))
+            cells.append(rank_change(line.changes[k]))
 
     return plain(*cells)
 
 
-def rank_change(before: int | None, after: int | None) -> str:
+def rank_change(places: int | None) -> str:
     """Return a change of rank in a way that cannot be misread: `▲ 2 better`, `▼ 5 worse`."""
-    if before is None or after is None:
+    if places is None:
         return NONE
 
-    if before == after:
+    if not places:
         return "same"
 
-    places = abs(after - before)
-    return f"▲ {places} better" if after < before else f"▼ {places} worse"
+    return f"▲ {-places} better" if places < 0 else f"▼ {places} worse"
 
 
 def _agreement_grid(found: RunComparison, decimals: int) -> Grid:
@@ -697,29 +695,38 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
     """Return what a paper prints: method, mean ± its interval, rank interval, group."""
-    flags = marks([row.mean for row in table.rows])
-    rows = []
-    for row, flag in zip(table.rows, flags, strict=True):
-        mean = Cell(_with_margin(row, decimals), flag)
-        rows.append((Cell(row.method), mean, Cell(_rank_words(row)), Cell(row.group or NONE)))
-
     note = []
     if any(row.mean_interval for row in table.rows):
-        note.append("±: 95% interval of the mean, its longer side where a scale ends.")
+        level = percent(table.level)
+        note.append(f"±: {level} interval of the mean, its longer side where a scale ends.")
 
-    if any(row.rank_interval for row in table.rows):
-        note.append("In parentheses: rank interval.")
-
-    keys = ("method", "mean", "rank", "group")
-    grid = Grid(
-        title=title_of(table),
-        columns=tuple(HEADINGS[key] for key in keys),
-        rows=tuple(rows),
-        above=table.warnings,
-        below=(" ".join(note), *table.notes) if note else table.notes,
-    )
     grouped = any(row.group for row in table.rows)
-    return grid if grouped else grid.select(range(3))
+    means = [_with_margin(row, decimals) for row in table.rows]
+    grid = table_grid(table, decimals=decimals)
+    return _compact(
+        grid, table, ("method", "mean", "rank", *(["group"] if grouped else [])), note, mean=means
+    )
+
+
+def _compact(
+    grid: Grid,
+    table: BoardTable | PairTable,
+    keys: Sequence[str],
+    notes: Sequence[str] = (),
+    **texts: Sequence[str],
+) -> Grid:
+    """Return some columns, ranks with their intervals, and other `texts` in those they name."""
+    texts["rank"] = [_rank_words(row) for row in table.rows]
+    rows = []
+    for k, row in enumerate(grid.rows):
+        cells = dict(zip(grid.keys, row, strict=True))
+        changed = {key: replace(cells[key], text=column[k]) for key, column in texts.items()}
+        rows.append(tuple((cells | changed).values()))
+
+    ranked = any(row.rank_interval for row in table.rows)
+    said = " ".join([*notes, *(["In parentheses: rank interval."] if ranked else [])])
+    below = (said, *table.notes) if said else table.notes
+    return replace(grid, rows=tuple(rows), below=below).select([*map(grid.keys.index, keys)])
 
 
 def _with_margin(row: BoardRow, decimals: int) -> str:
@@ -731,27 +738,12 @@ def _with_margin(row: BoardRow, decimals: int) -> str:
     return f"{number(row.mean, decimals)} ± {number(reach, decimals)}"
 
 
-def _rank_words(row: BoardRow) -> str:
+def _rank_words(row: BoardRow | PairRow) -> str:
     if row.rank is None:
         return NONE
     if row.rank_interval is None:
         return str(row.rank)
     return f"{row.rank} ({rank_span(row.rank_interval)})"
-
-
-def render_grids(
-    grids: Sequence[Grid],
-    format: str,
-    caution: str,
-    notes: Sequence[str] = (),
-    *,
-    width: int | None = None,
-    color: bool = False,
-    star: bool = False,
-) -> str:
-    """Return grids as Markdown, LaTeX or terminal text."""
-    document = TableDocument(grids, caution, notes)
-    return write(document, format, TableLayout(width, color, star))
 
 
 def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | None) -> str:
@@ -817,6 +809,9 @@ PAIR_HEADINGS = {
 }
 """The columns of a leaderboard of pairs, under the names they have everywhere."""
 
+_PAPER = ("method", "strength", "strength_interval", "rank", "win_rate")
+"""The columns that a paper has room for."""
+
 
 def render_pairs(
     board: PairBoard,
@@ -850,7 +845,7 @@ def pair_document(
 
     for table in board.tables:
         grid = pair_grid(table, places, names)
-        grids += [_compact_pairs(grid) if compact else grid, win_grid(table, names)]
+        grids += [_compact(grid, table, _PAPER) if compact else grid, win_grid(table, names)]
         records += [_rounded(record, decimals) for record in table.records()]
 
     return TableDocument(
@@ -882,9 +877,10 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
 
     items = counted(table.items, "item")
     played = counted(table.matches, "match", "matches")
+    heads = PAIR_HEADINGS | {"strength_interval": f"{percent(table.level)} interval"}
     return Grid(
         title=names.task(table.task),
-        columns=tuple(PAIR_HEADINGS.values()),
+        columns=tuple(heads.values()),
         rows=tuple(rows),
         keys=tuple(PAIR_HEADINGS),
         caption=f"{items}, {played}.",
@@ -892,26 +888,6 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
         below=("W/T/L: matches won, tied and lost.", *table.notes),
         verdict=pair_verdict(table, names),
         text_columns=frozenset({1}),
-    )
-
-
-def _compact_pairs(grid: Grid) -> Grid:
-    """Return method, strength, interval, rank with its interval, and win rate."""
-    wanted = ("method", "strength", "strength_interval", "rank", "win_rate")
-    rows = []
-    for row in grid.rows:
-        cells = dict(zip(grid.keys, row, strict=True))
-        rank, ranks = cells["rank"].text, cells["rank_interval"].text
-        cells["rank"] = Cell(rank if ranks == NONE else f"{rank} ({ranks})")
-        rows.append(tuple(cells[key] for key in wanted))
-
-    return replace(
-        grid,
-        columns=tuple(PAIR_HEADINGS[key] for key in wanted),
-        rows=tuple(rows),
-        keys=wanted,
-        below=("In parentheses: rank interval.", *grid.below[1:]),
-        text_columns=frozenset({0}),
     )
 
 
@@ -944,12 +920,12 @@ def pair_verdict(table: PairTable, names: DisplayNames) -> str:
         shared = f"{listed([names.method(row.method) for row in leaders])} share the first rank"
         return f"{shared}." if interval else f"{shared}; too few comparisons to say how surely."
 
-    first = names.method(leaders[0].method)
+    first, level = names.method(leaders[0].method), percent(table.level)
     if interval is None:
         return f"{first} ranks first; too few comparisons to say how surely."
     if interval == (1, 1):
-        return f"{first} ranks first; its 95% interval holds no other rank."
-    return f"{first} ranks first, but its 95% interval reaches rank {interval[1]}."
+        return f"{first} ranks first; its {level} interval holds no other rank."
+    return f"{first} ranks first, but its {level} interval reaches rank {interval[1]}."
 
 
 def write_pair_boards(run: Run) -> PairBoard:

@@ -253,39 +253,37 @@ def item_groups(items: Ints, rng: np.random.Generator) -> ItemGroups:
     return ItemGroups(of_item, number, len(used))
 
 
-def too_few(items: int) -> str:
-    """Return why so few items have no interval."""
-    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
+UNDEFINED_WITHOUT = "it is undefined without some of the items"
+"""Why a value has no interval that one of its items alone can make undefined."""
 
 
 def interval_over(
     items: int, value: float, replicates: Callable[[], Floats], transform: Transform
 ) -> Interval | None:
-    """Return the interval of a value over so many items, or why there is none for so few.
+    """Return the 95% interval of a value over so many items, or why there is none.
 
-    None where the value is undefined. `replicates` are made only where they are needed.
+    None where the value is undefined. `replicates`, the value with each group of items left out,
+    are made only where they are needed.
     """
     if math.isnan(value):
         return None
+
     if items < FEWEST_FOR_AN_INTERVAL:
-        return Interval(value, why=too_few(items))
-    return interval(value, replicates(), transform)
+        are = "item is" if items == 1 else "items are"
+        return Interval(value, why=f"{items} {are} too few for an interval")
 
-
-def interval(value: float, replicates: Floats, transform: Transform) -> Interval:
-    """Return the 95% interval of a value from its leave-out replicates."""
-    known = replicates[~np.isnan(replicates)]
-    if math.isnan(value) or len(known) < 2 or 2 * len(known) < len(replicates):
-        return Interval(value, why="it is undefined without some of the items")
-
-    edge = _at_edge(value, transform)
-    if edge:
+    if edge := _at_edge(value, transform):
         return Interval(value, why=edge)
 
     forward, back = _SCALES[transform]
-    error = jackknife_error(forward(known))
+    without = forward(replicates())
+    # What is undefined without an item rests on it alone, and the other replicates hardly differ:
+    # of them an interval would be narrowest where least is known.
+    if np.isnan(without).any():
+        return Interval(value, why=UNDEFINED_WITHOUT)
+
     centre = float(forward(np.array([value]))[0])
-    reach = t_quantile(len(known) - 1, 0.95) * error
+    reach = t_quantile(len(without) - 1, 0.95) * jackknife_error(without)
     low, high = back(np.array([centre - reach, centre + reach]))
     return Interval(value, float(low), float(high))
 
@@ -649,14 +647,19 @@ def _sign_blocks(
         if exact:
             bits = (np.arange(start, start + count)[:, None] >> np.arange(items)) & 1
         else:
-            # A byte is eight coins; drawing whole integers for them would take most of the time.
-            packed = np.frombuffer(rng.bytes(count * ((items + 7) // 8)), dtype=np.uint8)
-            bits = np.unpackbits(packed.reshape(count, -1), axis=1, count=items)
+            bits = coins(count, items, rng)
 
         signs = bits.astype(kind)
         signs *= 2
         signs -= 1
         yield signs
+
+
+def coins(rows: int, columns: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return random zeros and ones."""
+    # A byte is eight coins; drawing whole integers for them would take most of the time.
+    packed = np.frombuffer(rng.bytes(rows * ((columns + 7) // 8)), dtype=np.uint8)
+    return np.unpackbits(packed.reshape(rows, -1), axis=1, count=columns)
 
 
 def _reached(sums: Numbers, first: Ints, second: Ints, bar: Floats) -> Floats:
@@ -812,23 +815,29 @@ class Powered:
         """Whether so few edits were rated that the interval is to be taken with care."""
         return self.rated < FEW_RATED
 
-    def interval(self) -> tuple[float, float]:
-        """Return the 95% t interval."""
-        reach = t_quantile(self.freedom, 0.95) * self.error
-        return self.value - reach, self.value + reach
+    def interval(self) -> Limits | None:
+        """Return the 95% t interval; None without a spread, which a few equal ratings do not rule
+        out."""
+        return _t_limits(self.value, self.error, self.freedom)
 
-    def people_interval(self) -> tuple[float, float]:
-        """Return the 95% t interval of people's mean alone."""
-        reach = t_quantile(self.people_freedom, 0.95) * self.people_error
-        return self.people_only - reach, self.people_only + reach
+    def people_interval(self) -> Limits | None:
+        """Return the same of people's mean alone."""
+        return _t_limits(self.people_only, self.people_error, self.people_freedom)
 
     def p_value(self) -> float:
         """Return the two-sided p of a mean of 0: for differences of two methods."""
         from scipy.special import stdtr
 
-        if self.error <= 1e-12:
+        if self.error <= TINY:
             return 1.0
         return float(2 * stdtr(self.freedom, -abs(self.value) / self.error))
+
+
+def _t_limits(value: float, error: float, freedom: float) -> Limits | None:
+    if error <= TINY:
+        return None
+    reach = t_quantile(freedom, 0.95) * error
+    return value - reach, value + reach
 
 
 def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powered | str:

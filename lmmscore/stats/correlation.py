@@ -18,6 +18,7 @@ from lmmscore.stats import (
     GroupRanks,
     Ints,
     ItemGroups,
+    coins,
     divide,
     item_sums,
     snap,
@@ -318,9 +319,7 @@ def sign_flips(items: int, rng: np.random.Generator) -> Flips:
     if items <= ENUMERATED_ITEMS:
         return np.array(list(itertools.product([1, -1], repeat=items)), dtype=np.int8)
     rows = max(1_000, min(_MOST_FLIPS, 4_000_000 // items))
-    packed = np.frombuffer(rng.bytes(rows * ((items + 7) // 8)), dtype=np.uint8)
-    bits = np.unpackbits(packed.reshape(rows, -1), axis=1, count=items)
-    return 1 - 2 * bits.astype(np.int8)
+    return 1 - 2 * coins(rows, items, rng).astype(np.int8)
 
 
 def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float:

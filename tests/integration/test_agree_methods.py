@@ -479,6 +479,14 @@ def test_an_interval_over_raters_needs_a_correlation_without_each_of_them() -> N
     assert row.limits == (None, None)
     assert "undefined without some of the raters" in row.to_json()["why"]
 
+    # The same where the judge tells one item alone apart from the others.
+    scores = scores.assign(score=scores["score"].where(scores["item"] == "i00", 5.0))
+    row = agree({"j": scores}, ratings, over_raters=True).row(
+        "j", "overall", "item", "spearman_over_raters"
+    )
+    assert row is not None and row.limits == (None, None)
+    assert "undefined without some of the items" in row.to_json()["why"]
+
 
 def test_a_corrected_leaderboard_ranks_by_what_people_would_say(tmp_path: Path) -> None:
     """Few ratings and many scores: means of people's scale, with ranks and their intervals."""

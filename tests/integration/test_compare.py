@@ -46,6 +46,12 @@ def test_ranks_in_every_run_and_their_change() -> None:
     }
     assert changes == {"A": ((1, 3), 2), "B": ((2, 1), -1), "C": ((3, 2), -1)}
 
+    # A method that only one of them has changes the rank of no other.
+    one = {"A": [9.0, 9.0], "B": [8.0, 8.0]}
+    found = side_by_side(overall(one), overall({**one, "X": [9.5, 9.5]}))
+    changes = {line.method: (line.ranks, line.change) for line in found.changes if line.task}
+    assert changes == {"A": ((1, 2), 0), "B": ((2, 3), 0), "X": ((None, 1), None)}
+
 
 def test_agreement_is_over_the_edits_both_have() -> None:
     """Correlations and distances agree with scipy on the common edits, repeats averaged."""
@@ -119,6 +125,12 @@ def test_without_digests_the_names_of_the_edits_decide() -> None:
             [plain, plain],
             anyway=False,
         )
+
+    # An edit that one of them could not score is still the same edit.
+    scores = [overall({"A": [5.0, 6.0]}), overall({"A": [5.0, None]})]
+    boards = [rank(frame, resamples=0) for frame in scores]
+    found = compare(["a", "b"], boards, scores, [plain, plain], factor="overall")
+    assert found.differing == ()
 
 
 def test_pooled_runs_are_further_repeats() -> None:

@@ -437,5 +437,5 @@ def test_changes_of_rank_cannot_be_misread() -> None:
     """Better is up, worse is down, in words as well."""
     from lmmscore.report.leaderboard import rank_change
 
-    changes = [rank_change(*pair) for pair in ((1, 6), (5, 2), (3, 3), (None, 1))]
+    changes = [rank_change(places) for places in (5, -3, 0, None)]
     assert changes == ["▼ 5 worse", "▲ 3 better", "same", "–"]

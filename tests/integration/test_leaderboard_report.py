@@ -113,6 +113,13 @@ def test_a_latex_table_is_what_a_paper_prints() -> None:
     assert r"\begin{table*}" in render(board(), "tex", star=True)
 
 
+@pytest.mark.parametrize("form", ["md", "tex", "term"])
+def test_intervals_are_called_what_they_are(form: str) -> None:
+    """Of a board made with another level, no heading and no note says 95%."""
+    text = render(rank(judged(8, 3), level=0.8), form)
+    assert "80" in text and "95%" not in text and r"95\%" not in text
+
+
 def test_a_margin_is_not_shortened_by_the_end_of_the_scale() -> None:
     """±: how far the interval reaches on its longer side, where the scale cuts the other off."""
     scores = overall({"A": [9.0, 10.0, 10.0, 10.0], "B": [4.0, 5.0, 4.0, 5.0]})

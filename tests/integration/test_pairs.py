@@ -19,7 +19,7 @@ import lmmscore
 from lmmscore import run_writer
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BenchmarkError
+from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
@@ -294,10 +294,19 @@ def test_strengths_have_no_interval_where_most_resamples_cannot_be_ranked() -> N
 
 
 def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
-    """Separation: held finite by added wins, and the note says so."""
-    table = rank_pairs(comparisons([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")])).table()
+    """Separation: held finite by added wins, and the note says so.
+
+    What those wins leave of an interval of strengths would be theirs; ranks still have one.
+    """
+    results = [("a", "b", "a")] * 6 + [("b", "c", "b"), ("b", "c", "c"), ("b", "c", "b")]
+    table = rank_pairs(comparisons(results), resamples=200).table()
     assert [row.method for row in table.rows] == ["a", "b", "c"]
     assert "would make strengths infinite" in " ".join(table.notes)
+    assert "do not link all methods" in " ".join(table.notes)
+    assert {row.strength_interval for row in table.rows} == {None}
+    assert table.rows[0].rank_interval == (1, 1)
+    with pytest.raises(LmmscoreError, match="between 0 and 1"):
+        rank_pairs(comparisons(results), level=95)
 
 
 def test_nothing_but_ties_has_no_tie_parameter() -> None:
@@ -315,26 +324,27 @@ def test_nothing_but_ties_has_no_tie_parameter() -> None:
         (("a", "b", "c"), "a, b and c share the first rank; too few comparisons to say how surely"),
     ],
 )
-def test_one_item_gives_no_interval_and_says_why(
+def test_few_items_give_no_interval_and_say_why(
     winners: tuple[str, str, str], verdict: str
 ) -> None:
-    """Resamples of one item are all the same: no interval, the reason above the table."""
+    """Below five items no interval could be trusted: none, and the reason above the table."""
     pairs = [("a", "b"), ("b", "c"), ("a", "c")]
     found = [
-        Comparison("i0", "t", one, other, "ab", 1, winner, Outcome.SCORED)
+        Comparison(item, "t", one, other, "ab", 1, winner, Outcome.SCORED)
+        for item in ("i0", "i1", "i2", "i3")
         for (one, other), winner in zip(pairs, winners, strict=True)
     ]
     board = rank_pairs(found, resamples=200)
     table = board.table()
     assert {(row.strength_interval, row.rank_interval) for row in table.rows} == {(None, None)}
-    assert "No intervals: one item has results" in table.warnings[0]
+    assert "No intervals: 4 items with results" in table.warnings[0]
     assert not any("bootstrap" in note or "intervals" in note for note in board.notes)
     assert verdict in render_pairs(board, "md")
 
 
 def test_items_that_are_all_alike_give_no_interval_and_say_why() -> None:
     """A spread that was never seen is not one of 0."""
-    table = rank_pairs(comparisons([("a", "b", "a")] * 3), resamples=200).table()
+    table = rank_pairs(comparisons([("a", "b", "a")] * 5), resamples=200).table()
     assert {row.rank_interval for row in table.rows} == {None}
     assert "No intervals: every resample" in table.warnings[0]
 

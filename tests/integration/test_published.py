@@ -248,6 +248,23 @@ def test_a_table_with_a_column_per_factor_is_one_of_correlations(tmp_path: Path)
     assert correlation_columns(find_published("editeval_v1")) == []
 
 
+def test_figures_are_doubted_no_further_than_they_are_printed(tmp_path: Path) -> None:
+    """A mean of 9.9 may be 9.86, and 0.99 may be 0.995, which is far away on Fisher's scale."""
+    means, ten_low = tmp_path / "means.csv", np.array([10.0] * 984 + [1.0] * 16)
+    for decimals, kinds_found in ((1, []), (2, []), (None, ["std-too-large"])):
+        mean, std = (9.9, 1.13) if decimals is None else (ten_low.mean(), ten_low.std(ddof=1))
+        line = f"t,A,{mean:.{decimals or 2}f},{std:.{decimals or 2}f},1,1000"
+        means.write_text(f"task,method,mean,std,rank,n\n{line}\n")
+        assert [one.kind for one in check(load_published(means), scale=(1, 10))] == kinds_found
+
+    printed = tmp_path / "printed.csv"
+    exact = np.array([0.9949, 0.5049, 0.3049])
+    for average, wrong in ((np.tanh(np.arctanh(exact).mean()), 0), (exact.mean(), 0), (0.9, 1)):
+        lines = [f"m{k},{value:.2f}" for k, value in enumerate(exact)]
+        printed.write_text("\n".join(["method,ρ", *lines, f"average,{average:.2f}"]))
+        assert len(check_correlations(load_correlations(printed, ["ρ"]))) == wrong
+
+
 def test_what_is_found_goes_to_a_file_where_one_is_named(tmp_path: Path) -> None:
     """`-o FILE` of `published check` and `power` writes what would be printed, and says so."""
     run = CliRunner().invoke

@@ -378,6 +378,11 @@ def test_the_rule_of_the_dialog_makes_the_overall(tmp_path: Path, called: str) -
     kept = scores_in(path, dialog=dialog, renames={called: "overall"})
     assert [score.score for score in kept if score.factor == "overall"] == [Fraction("9.9"), 9]
 
+    # Where the dialog has no rule there is none, and the mean of its factors is not made up.
+    plain = dialog.model_copy(update={"overall": "none", "formula": None})
+    bare = csv_file(tmp_path / "b.csv", "item,acc,pre,qua,real\n1,6,10,7,6\n")
+    assert not any(score.factor == "overall" for score in scores_in(bare, dialog=plain))
+
 
 def test_our_own_file_is_not_checked_against_a_dialog_and_says_so(tmp_path: Path) -> None:
     """What a run wrote was held to its own dialog; naming another changes nothing, silently no more."""

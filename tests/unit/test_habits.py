@@ -42,7 +42,10 @@ def test_the_use_of_the_scale_is_described() -> None:
 
 
 def test_outcomes_count_edits_not_factors() -> None:
-    """An edit refused with all its factors is one refusal; one unread factor spoils its edit once."""
+    """An edit refused with all its factors is one refusal; one unread factor spoils its edit once.
+
+    A factor that was left out says nothing about its edit, unless nothing else was asked.
+    """
     rows = [
         {"item": "1", "factor": f, "score": None, "outcome": "refused"}
         for f in ("acc", "pre", "overall")
@@ -52,7 +55,9 @@ def test_outcomes_count_edits_not_factors() -> None:
         {"item": "2", "factor": "pre", "outcome": "unreadable"},
     ]
     rows += [{"item": "3", "factor": f, "score": 5.0} for f in ("acc", "pre", "overall")]
-    assert dict(habits(tidy(rows), None).outcomes) == {"refused": 1, "unreadable": 1, "scored": 1}
+    rows += [{"item": item, "factor": "text", "outcome": "absent"} for item in "1234"]
+    outcomes = {"refused": 1, "unreadable": 1, "scored": 1, "absent": 1}
+    assert dict(habits(tidy(rows), None).outcomes) == outcomes
 
 
 def test_sessions_add_repairs_slips_and_names() -> None:

@@ -180,6 +180,17 @@ def test_a_method_without_a_line_has_a_hole() -> None:
     assert "1 without a line" in table.warnings[0]
 
 
+def test_a_method_that_was_repeated_less_often_lacks_nothing() -> None:
+    """A repeat without any line of a method was not asked of it: the worst score counts nowhere."""
+    once = overall({"A": [8.0, 6.0], "B": [7.0, 7.0]})
+    more = overall({"A": [6.0, None]}).assign(repeat=7)
+    for missing, mean, coverage in (("exclude", 6.5, 0.75), ("worst", 5.25, 0.75)):
+        scores = pd.concat([once, more], ignore_index=True)
+        table = quick(scores, missing=missing, scales={"overall": (1.0, 10.0)}).table()
+        assert (table.row("B").mean, table.row("B").coverage) == (7.0, 1.0)
+        assert (table.row("A").mean, table.row("A").coverage) == (mean, coverage)
+
+
 def test_a_method_not_entered_for_a_task_is_no_hole() -> None:
     """Surveys enter methods for some tasks only: such a method is absent there, and the whole table warns."""
     scores = pd.concat(
@@ -219,6 +230,12 @@ def test_an_edit_that_lacks_a_weighed_factor_has_no_overall() -> None:
     assert math.isnan(line["score"])
     assert line["outcome"] == "unreadable"
     assert reweigh(scores, {"acc": 1}).iloc[0]["score"] == 8.0
+
+    # Also where the overall alone has a line, scored or not: its edit is missing, not forgotten.
+    bare = tidy([{"item": "2", "score": 9.0}, {"item": "3", "outcome": "failed"}])
+    table = quick(pd.concat([scores, bare], ignore_index=True), weights={"acc": 1}).table()
+    assert (table.row("A").mean, table.row("A").items) == (8.0, 3)
+    assert "2 of 3 judgements gave no score (1 unreadable, 1 failed)" in table.warnings[0]
 
 
 @pytest.mark.parametrize("text", ["acc", "acc=x", "=1", "acc=.5,acc=.5", "acc=nan"])
@@ -466,6 +483,16 @@ def test_an_order_that_paired_differences_contradict_is_said_above_the_table() -
     assert table.rows[0].rank_interval == (2, 2)
     assert table.row("B").rank_interval == (1, 1)
     assert (table.row("B").group, table.row("A").group) == ("a", "b")
+
+
+def test_a_leader_that_is_not_beaten_keeps_the_first_rank_it_shares() -> None:
+    """X beats A on the items both have and loses to B: it is not ahead of both, however they sort."""
+    ahead, behind = [9.0] * 12 + [5.0] * 12, [5.0] * 12 + [9.0] * 12
+    fewer = [None] * 12 + [5.9, 6.1] * 6
+    for first, second in ((ahead, behind), (behind, ahead)):
+        table = rank(overall({"A": first, "B": second, "X": fewer})).table()
+        assert table.verdict == "A and B share the first rank."
+        assert "ranks above X, but scores 1.00 lower" in table.warnings[0]
 
 
 def test_means_over_common_items_stand_beside_the_others() -> None:

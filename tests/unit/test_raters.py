@@ -83,7 +83,7 @@ def test_a_good_judge_narrows_the_interval_and_a_useless_one_costs_nothing() -> 
         assert isinstance(found, Powered)
         assert (found.error < 0.7 * found.people_error) == narrower
         assert found.error <= 1.03 * found.people_error
-        low, high = found.interval()
+        low, high = found.interval() or (np.nan, np.nan)
         assert low < 4.3 and high > 3.7
 
 
@@ -97,7 +97,7 @@ def test_prediction_powered_intervals_cover(rated: int) -> None:
         judge = truth + 1.0 + rng.normal(size=300)
         found = powered_mean(truth[:rated], judge[:rated], judge[rated:])
         assert isinstance(found, Powered)
-        low, high = found.interval()
+        low, high = found.interval() or (np.nan, np.nan)
         held += low <= 4 <= high
     assert 0.92 <= held / 400 <= 0.99
 
@@ -114,6 +114,9 @@ def test_strata_weigh_as_many_edits_as_they_have() -> None:
 
 
 def test_two_ratings_are_too_few_to_power() -> None:
-    """There is a reason instead of a number."""
+    """There is a reason instead of a number; and of equal ratings no interval of width 0."""
+    same = powered_mean(np.full(6, 7.0), np.arange(6.0), np.arange(20.0))
+    assert isinstance(same, Powered) and same.value == 7
+    assert same.interval() is None and same.people_interval() is None
     few = powered_mean(np.array([1.0, 2]), np.array([1.0, 2]), np.array([1.0]))
     assert "at least 3" in str(few)

@@ -172,6 +172,16 @@ def test_the_detectable_difference_has_the_wanted_power() -> None:
     assert t_power(found.detectable, gaps.var(ddof=1), 25, 0.05) == pytest.approx(0.8, abs=1e-6)
 
 
+def test_without_a_spread_no_difference_is_called_detectable() -> None:
+    """The same lead on eight items does not mean that a lead of 0 would be shown."""
+    found = asked(overall({"A": [7.0] * 8, "B": [6.0] * 8}))
+    assert found.detectable is None
+    assert not any("would show a difference" in text for text in found.statements)
+    strict = {"task": None, "factor": "overall", "power": 0.999, "alpha": 0.001}
+    scores = noisy(25, 1, item_std=1.0, repeat_std=0.0, gap=0.2, seed=2)
+    assert "power of 99.9% at 0.1%" in power_of(scores, "A", "B", **strict).statements[1]
+
+
 def test_unknown_methods_are_named_with_the_nearest() -> None:
     """A slip in a method's name is answered with the one that was meant."""
     scores = overall({"InstructPix2Pix": [5.0, 6.0], "B": [4.0, 5.0]})

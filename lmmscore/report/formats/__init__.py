@@ -121,9 +121,9 @@ def true_minus(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", text)
 
 
-def span(interval: Sequence[float] | None, decimals: int) -> str:
+def span(interval: Sequence[float | None] | None, decimals: int) -> str:
     """Return `low–high`, with `to` where a minus sign would be mistaken for the dash."""
-    if interval is None:
+    if interval is None or None in interval:
         return NONE
     low, high = (number(end, decimals) for end in interval)
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
