@@ -90,7 +90,8 @@ WORDS = {
         immagini afbeelding* obraz* resim* görsel* изображени* картин* фото* 图片 图像 照片 圖
         图 画像 写真 이미지 사진 그림 chart charts graph graphs diagram diagrams
         bildes édition éditions edición ediciones edição edições modifica modifiche
-        bearbeitung bearbeitungen l'image d'image l'édition 図 장의 图一 图二""",
+        bearbeitung bearbeitungen l'image d'image l'édition 図 장의 图一 图二
+        in_the_output""",
     "THING": """
         candidate candidates method methods version versions item items task set generation
         pair result_image variant variants option options alternative alternatives submission

@@ -239,7 +239,7 @@ def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
 
 
 _CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
-_MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
+_MIXED = re.compile(r"\b(?:and|with|including|plus)\b|&|\+", re.IGNORECASE)
 
 
 def is_no_verdict(label: str) -> bool:
@@ -629,7 +629,7 @@ _GREETING = rule(
 def _told(words: str) -> str:
     """Return the row of words without a courtesy at its beginning, the grounds it names, and how
     far images are apart."""
-    row = _LEADING.sub("", row_of(_NO_NAMES.sub("", words)))
+    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
     return _GROUNDS.sub("", _FAR_APART.sub("", row))
 
 
@@ -643,6 +643,12 @@ _NO_NAMES = re.compile(
 )
 
 
+# "Scores, including the weighted totals": what comes on top of the scores.
+_PLUS_TOTALS = re.compile(
+    r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
+    r"(?:totals?|sums?|averages?)\b",
+    re.IGNORECASE,
+)
 # "since the differences are small"
 _FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE GRADE")
 # "from measured facts only": what can be seen is what scores should rest on.
@@ -663,7 +669,7 @@ def describes(sentence: str) -> bool:
     if _ANSWERED.search(row) and not (_ALARM - _WRONG).intersection(row):
         return True
 
-    if _NOT_OWN.search(row) or not (shows(row) or _OF_THE_EDIT.search(row)):
+    if _NOT_OWN.search(row) or _TURNS.match(row) or not (shows(row) or _OF_THE_EDIT.search(row)):
         return False
 
     if _OF_THE_SCORES.match(row) and (_ALARM | _UNFIXED).intersection(row):
@@ -678,6 +684,8 @@ def describes(sentence: str) -> bool:
     return not (_ALARM.intersection(row) and _TOPIC.intersection(row))
 
 
+# "Wait, the lamp is missing": whatever was said before is about to change.
+_TURNS = rule("^ LINK* WITHDRAW COMMA")
 # "This means that the image is natural": what follows says what of.
 _MEANING = rule("^ (LINK|COMMA)* (THIS|IT) MEANS IT? (?=THE|PICTURE)")
 # "Replace with real scores": whoever speaks of real ones has given others.
@@ -796,7 +804,25 @@ _REST_STANDS = re.compile(
 )
 
 
+# "Please note that the image identifier was not visible to me, so I filled in a generic one."
+_NO_IDENTIFIER = re.compile(
+    r"\W*(?:please[ ])?(?:note[ ]that[ ])?the[ ](?:image|edit)(?:['’]s)?[ ]"
+    r"(?:id|identifier|name|file[ ]?name)[ ](?:was|is)[ ]not[ ](?:visible|given|provided|shown"
+    r"|known)(?:[ ]to[ ]me)?(?:,[ ]so[ ]I(?:['’]ve|[ ]have)?[ ](?:used|filled[ ]in|put|entered)[ ]"
+    r"an?[ ](?:generic|default|neutral)[ ](?:one|id|identifier|name))?\W*$",
+    re.IGNORECASE,
+)
+# "It does not say anything about the year on the banner."
+_LEFT_UNSAID = re.compile(
+    r"\W*(?:however,?[ ])?(?:it|the[ ](?:answer|assistant))[ ](?:does|did)[ ]not[ ]say[ ]"
+    r"(?:anything[ ]about|what|who|where)[ ](?!.*(?:score|rating|number))[^.;:]{3,80}\W*$",
+    re.IGNORECASE,
+)
+
+
 _SET_PHRASES = (
+    _NO_IDENTIFIER,
+    _LEFT_UNSAID,
     _REST_STANDS,
     _CONFIDENCE,
     _LEFT_OPEN,
