@@ -22,8 +22,8 @@ WORDS = {
         as_an_ai_language_model mia
         meiner meines meinem mio notre nos nuestr* nossa nossas 私の 제가 我们""",
     "YOU": """
-        you your yours you've you'd you'll you're yourself
-        vous votre vos dein deine deinen usted ustedes tus você vocês 您 您的 你 你的 あなた 당신""",
+        you your yours you've you'd you'll you're yourself vous votre vos dein deine deinen
+        usted ustedes tus você vocês 您 您的 你 你的 あなた 당신""",
     "THE": """
         each_other one_another the_only_thing any_of all_of either_of both_of each_of one_of
         some_of the a an each every both either any some all such whole entire respective
@@ -35,9 +35,9 @@ WORDS = {
         dello degli dei""",
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
-        están está sono è são 是 为 でした 입니다 это
-        ます ました します しました いたします なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram
-        wurden wurde worden été ont ai 되었습니다""",
+        están está sono è são 是 为 でした 입니다 это ます ました します しました いたします
+        なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram wurden
+        wurde worden été ont ai 되었습니다""",
     "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
     "WILL": "will would shall may going let's wird würde",
@@ -68,12 +68,12 @@ WORDS = {
         given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
         zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
         q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
-        throughout は delle 는 은
-        auf aus nach anhand basierend durch après selon sur_la_base según tras basad*
-        basé* secondo dopo base_a com após pelo pela nel nella dal alla aux au à par
-        que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による に を で も に基づ 和其 경과 를
-        을 의 에 에_대한 와 과 로 으로 whenever including together_with 综上 综上所述 总的来说 daher tandis
-        donc 部分 分别 十分 充分 过分 分明 分布 百分""",
+        throughout は delle 는 은 auf aus nach anhand basierend durch après selon sur_la_base
+        según tras basad* basé* secondo dopo base_a com após pelo pela nel nella dal alla aux
+        au à par que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による
+        に を で も に基づ 和其 경과 를 을 의 에 에_대한 와 과 로 으로 whenever including
+        together_with 综上 综上所述 总的来说 daher tandis donc 部分 分别 十分 充分 过分 分明
+        分布 百分""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -96,8 +96,8 @@ WORDS = {
         candidate candidates method methods version versions item items task set generation
         pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking
-        bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後 编辑过 편집
-        편집된 修改后 retouché*""",
+        bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後
+        编辑过 편집 편집된 修改后 retouché*""",
     "FILE": """
         archivo archivos ficheros nombres file files filename filenames attachment attachments
         attached_files upload uploads
@@ -161,13 +161,12 @@ WORDS = {
         earns deserves achieves treated looks weighted weighting ranked strictly re_checked
         checked double_checked applied apply measured avoiding decide decided marked conclude
         concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to
-        erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene otorgo
-        krijgt riceve ottiene recebe obtém 得
-        bewertet bewerte bewerten beurteil* vergleich* évalue évalué* évaluer comparé*
-        comparaison comparais* noté notées evaluado evaluadas evaluar evaluad*
-        comparad* comparación comparar comparando compar* analiz* analis* valutat*
-        valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析 比較 判定 비교 분석 给出 判断 打出
-        giudic* examin*""",
+        erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene
+        otorgo krijgt riceve ottiene recebe obtém 得 bewertet bewerte bewerten beurteil*
+        vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
+        evaluadas evaluar evaluad* comparad* comparación comparar comparando compar* analiz*
+        analis* valutat* valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析
+        比較 判定 비교 분석 给出 判断 打出 giudic* examin*""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -245,15 +244,14 @@ WORDS = {
         随便 占位 编造 编的 瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定
         適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats
         pasted sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark
-        wild_guess
-        估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象 设想 模板 样本 推測 推定 想像 デモ テスト ランダム
-        でたらめ 見本 例示 でっち 仮に 予想 推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트 샘플 데모 가정 예제 예로 supposé*
-        estimé* estimation* fictive* bidon inventée* deviné* arbitrair* supuest*
-        estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl*
-        geraten schätz* erdacht* simuliert* muster* vermut* angenommen* annahme*
-        stimat* stima stime supposizion* indovinat* chutad* chute suposiç* aleatóri*
-        modèle_de schätzwert* testwert* estimativ*
-        plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿""",
+        wild_guess 估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象
+        设想 模板 样本 推測 推定 想像 デモ テスト ランダム でたらめ 見本 例示 でっち 仮に 予想
+        推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트 샘플 데모 가정 예제 예로
+        supposé* estimé* estimation* fictive* bidon inventée* deviné* arbitrair* supuest*
+        estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl* geraten
+        schätz* erdacht* simuliert* muster* vermut* angenommen* annahme* stimat* stima stime
+        supposizion* indovinat* chutad* chute suposiç* aleatóri* modèle_de schätzwert*
+        testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -267,10 +265,10 @@ WORDS = {
         no_longer_holds no_longer_hold no_longer_stands no_longer_valid no_longer_counts
         no_longer_applies does_not_count doesn't_count do_not_count don't_count does_not_hold
         none_of_the_above_stands none_of_the_above_holds none_of_the_above_counts
-        none_of_it_stands none_of_this_stands does_not_stand no_longer_happy not_happy
-        ignore ignored ignoring disregard* discard* forget* retract* withdraw* withdrew
-        revoke* cancel* void voided invalid* null moot delete deleted scrap strike redo redone
-        restart start_over start_again take_back take_it_back take_that_back take_this_back
+        none_of_it_stands none_of_this_stands does_not_stand no_longer_happy not_happy ignore
+        ignored ignoring disregard* discard* forget* retract* withdraw* withdrew revoke*
+        cancel* void voided invalid* null moot delete deleted scrap strike redo redone restart
+        start_over start_again take_back take_it_back take_that_back take_this_back
         take_them_back take_these_back take_all_of_that_back back resend re_send oops ouch
         whoops sorry すみません apolog* wait hold_on hmm nevermind never_mind my_bad worthless
         meaningless unreliable untrustworthy useless trust trusted rely quote seriously ernst
@@ -278,9 +276,9 @@ WORDS = {
         overrid* overwrit* scratch_that strike_that anul* anular* nothing_counts
         counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar ignorare
         ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废 撤回 无效
-        無視 無効 무시 무효 игнор* учитыва* недейств*
-        oubli* rectif* olvid* descart* verwerf* verworfen streich* 取消 更正 不算 撤销 抱歉 取り消
-        訂正 취소 정정 철회 죄송 désolé* lo_siento entschuldig* scus* desculp*""",
+        無視 無効 무시 무효 игнор* учитыва* недейств* oubli* rectif* olvid* descart* verwerf*
+        verworfen streich* 取消 更正 不算 撤销 抱歉 取り消 訂正 취소 정정 철회 죄송 désolé*
+        lo_siento entschuldig* scus* desculp*""",
     "ALTER": """
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
         double doubled halve* halved shift* multipl* divid* subtract* deduct* transpos*
@@ -311,9 +309,9 @@ WORDS = {
         literature publication dataset leaderboard oracle teacher committee someone somebody
         anybody he she teammate* audience customer* client clients students student jury
         predecessor friend boss 评审 评委 他人 别人 另一位 評者 他の人 다른 told said says say
-        heard hearsay rumour rumor rumours paper_reports
-        gutachter* prüfer* kolleg* évaluateur* collègue* annotateur* evaluador*
-        anotador* valutatore valutatori avaliador* 人工 专家 同事 标注 专业人士 専門家 注釈 전문가""",
+        heard hearsay rumour rumor rumours paper_reports gutachter* prüfer* kolleg*
+        évaluateur* collègue* annotateur* evaluador* anotador* valutatore valutatori
+        avaliador* 人工 专家 同事 标注 专业人士 専門家 注釈 전문가""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday
@@ -336,28 +334,27 @@ WORDS = {
         final finally revised updated corrected definitive reconsidered conclusion conclusions
         reflection closer official endgültig* 最终 最終""",
     "ANNOUNCE": """
-        used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least moving
-        move onto turning turn coming ahead similarly likewise
-        whereas lets here here's hereby follow follows followed detail details detailed
-        summary brief briefly concise short step stage section form format requested completed
-        complete comprehensive full fully overview report decision opinion impression way
-        findings observations observation remarks remark notes noted corresponding individual
-        individually separate separately side mind own now firstly secondly thirdly lastly
-        where_i_land proceed proceeding mentioned stated listed read please_find find_below
-        in_numbers come_out time words descriptions description degree degrees extent sub
-        per_image image_by_image hier folgend* voici aquí ecco siguiente* sigue 结果如下
-        是我的 以下是 goes go editor editors editing process time_to goes_like this_way вот 对
-        三张 两张 张 如下 です visual note think let_me_think required_format
-        requested_format content contents basis add 다음과 같습니다 vão purpose 通り
-        とおり
-        übersicht überblick zusammenfassung zusammengefasst ausführlich* einzeln*
-        tienes continuación résumé récapitulatif aperçu suivant* dessous ci détail*
-        voilà resumen detallad* resumid* resumo detalhad* abaixo seguir aqui segue
-        seguem riepilog* dettagli* sintesi seguito nachfolgend* unten presento
-        presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細 まとめ 一覧 下記 総評 요약 상세 아래와
-        같이 아래는 세부 whole_picture i_can_give at_the_end keep_in_mind bear_in_mind
-        keeping_in_mind convenience single 两幅 三幅 四幅 两个 三个 四张 五张 六张 幅 説明 通りとなります
-        factor_by_factor one_by_one criterion_by_criterion""",
+        used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least
+        moving move onto turning turn coming ahead similarly likewise whereas lets here here's
+        hereby follow follows followed detail details detailed summary brief briefly concise
+        short step stage section form format requested completed complete comprehensive full
+        fully overview report decision opinion impression way findings observations
+        observation remarks remark notes noted corresponding individual individually separate
+        separately side mind own now firstly secondly thirdly lastly where_i_land proceed
+        proceeding mentioned stated listed read please_find find_below in_numbers come_out
+        time words descriptions description degree degrees extent sub per_image image_by_image
+        hier folgend* voici aquí ecco siguiente* sigue 结果如下 是我的 以下是 goes go editor
+        editors editing process time_to goes_like this_way вот 对 三张 两张 张 如下 です
+        visual note think let_me_think required_format requested_format content contents basis
+        add 다음과 같습니다 vão purpose 通り とおり übersicht überblick zusammenfassung
+        zusammengefasst ausführlich* einzeln* tienes continuación résumé récapitulatif aperçu
+        suivant* dessous ci détail* voilà resumen detallad* resumid* resumo detalhad* abaixo
+        seguir aqui segue seguem riepilog* dettagli* sintesi seguito nachfolgend* unten
+        presento presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細
+        まとめ 一覧 下記 総評 요약 상세 아래와 같이 아래는 세부 whole_picture i_can_give
+        at_the_end keep_in_mind bear_in_mind keeping_in_mind convenience single 两幅 三幅 四幅
+        两个 三个 四张 五张 六张 幅 説明 通りとなります factor_by_factor one_by_one
+        criterion_by_criterion""",
     # What whoever wrote the instruction did: "the user drew", "the prompt asks".
     "WISH": "ask asks asked wanted wants requests requires demands specifies drew sketched circled",
     "REASON": """
@@ -369,17 +366,16 @@ WORDS = {
         measured_facts measurements visible_evidence visual_evidence what_is_visible
         what_i_see what_i_saw what_i_could_see what_can_be_seen""",
     "COURTESY": """
-        you're_welcome you_are_welcome
-        hello hi hey greetings hallo bonjour salut hola ciao olá merhaba привет 你好 您好 好的
-        好 こんにちは 안녕하세요 wow goodbye bye take_care all_done have_a_nice_day
-        have_a_great_day let's_dive_in let's_begin let's_start let's_get_started dive welcome
-        please kindly certainly absolutely gladly of_course course sure_thing ok okay alright
-        all_right understood yes got_it ready done end_of end concludes that_is_all that's_all
-        that's_it that_concludes this_concludes cheers in_summary to_summarise to_summarize
-        all_in_all bitte por_favor danke_für
-        selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord
-        entendu verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました 承知いたしました はい
-        もちろん 네 알겠습니다 물론입니다""",
+        you're_welcome you_are_welcome hello hi hey greetings hallo bonjour salut hola ciao
+        olá merhaba привет 你好 您好 好的 好 こんにちは 안녕하세요 wow goodbye bye take_care
+        all_done have_a_nice_day have_a_great_day let's_dive_in let's_begin let's_start
+        let's_get_started dive welcome please kindly certainly absolutely gladly of_course
+        course sure_thing ok okay alright all_right understood yes got_it ready done end_of
+        end concludes that_is_all that's_all that's_it that_concludes this_concludes cheers
+        in_summary to_summarise to_summarize all_in_all bitte por_favor danke_für
+        selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord entendu
+        verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
+        承知いたしました はい もちろん 네 알겠습니다 물론입니다""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to i_can happy glad thank* hope hopefully looking_forward

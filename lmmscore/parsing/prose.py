@@ -137,6 +137,8 @@ _REACHES = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
+# A sentence between a name and its symbol.
+_REASONS = re.compile(r"[ ]*:(?:[ ]+[^\s:;]+){1,80}(?<=[.!])[ ]+")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
@@ -630,6 +632,7 @@ class Prose:
             found = [pair for pair in found if pair.end <= cut]
 
         stray = self.n > 1 and not part.named and self._strays(line, lead, own, found)
+        stray = stray and not self._ends_in_its_symbol(line, found)
         if stray:
             self._close(part.section, index - 1)
 
@@ -1168,7 +1171,7 @@ class Prose:
 
     def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a part names a factor twice: another image may have begun unannounced."""
-        if self.n == 1:
+        if self.n == 1 or self._ends_in_its_symbol(line, found):
             return False
 
         entered: set[str] = set()
@@ -1195,6 +1198,20 @@ class Prose:
             entered.add(factor.key)
 
         return False
+
+    def _ends_in_its_symbol(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether a line is one entry, its name first and its score behind the reasons:
+        "Accuracy: The sofa is leather. S_acc = 6"."""
+        if len(line.keys) != 1 or len(found) != 1:
+            return False
+
+        first, last = line.factors[0], found[0]
+        if last.backward or last.name is first:
+            return False
+
+        opens = first.in_words and first.start <= line.head + 2 and not last.name.in_words
+        ends = not self.text[last.end : line.end].strip(" .*)")
+        return opens and ends and _REASONS.fullmatch(self.text, first.end, last.start) is not None
 
     # --- A number below the name it belongs to ---
 

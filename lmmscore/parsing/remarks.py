@@ -630,6 +630,7 @@ def _told(words: str) -> str:
     """Return the row of words without a courtesy at its beginning, the grounds it names, and how
     far images are apart."""
     row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
+    row = _ONLY_ONE.sub("", row)
     return _GROUNDS.sub("", _FAR_APART.sub("", row))
 
 
@@ -643,6 +644,8 @@ _NO_NAMES = re.compile(
 )
 
 
+# "The only edited image gets …"
+_ONLY_ONE = rule("(?<=THE) LIMIT (?=THING? PICTURE)")
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
     r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
@@ -691,6 +694,8 @@ _MEANING = rule("^ (LINK|COMMA)* (THIS|IT) MEANS IT? (?=THE|PICTURE)")
 # "Replace with real scores": whoever speaks of real ones has given others.
 _REAL_ONES = rule("REAL (SCORE|THIS)")
 _LEGEND = rule("^ NUMBER MEANS")
+# "So it should be 0."
+_MUST_BE = rule("(IT|THIS) (MUST|MIGHT|WILL) BE (THE|LINK)* NUMBER $")
 # The instruction was followed, answers are right: that, too, can be seen.
 _OF_THE_EDIT = rule("^ [^SELF]* (INSTRUCTION|ANSWER)")
 _UNTOLD = rule(
@@ -841,7 +846,7 @@ def _is_of_something_else(sentence: str) -> bool:
     if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
         return False
 
-    if _REFERRING.intersection(row) or _TAKEN_FROM.match(row):
+    if _REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _MUST_BE.search(row):
         return False
 
     return not (_is_hardly_known(sentence) or _is_unseen(sentence))
@@ -919,7 +924,7 @@ def is_innocent(sentence: str) -> bool:
         return False
     return (
         bool(_SUBJECT.match(row))
-        and not _LEGEND.match(row)
+        and not (_LEGEND.match(row) or _MUST_BE.search(row))
         and not (_ALARM - _WRONG - _QUANTITY).intersection(row)
     )
 
@@ -1126,7 +1131,7 @@ def heads_plainly(lead: str) -> bool:
 
 def gives(words: str) -> bool:
     """Tell whether words that lead up to a score within a sentence leave it a score."""
-    row = row_of(words)
+    row = _ONLY_ONE.sub("", row_of(words))
     if _GIVING.issuperset(row):
         return True
     return not _DOUBT.intersection(row) and _GIVES.search(row) is not None

@@ -42,6 +42,8 @@ TWO = f"Image 1:\nS_acc: 6\nS_pre: 7\nS_qua: 8\nS_real: 9\n\nImage 2:\n{SCORES}\
         "S_pre: 3 less",
         "S_pre: 2 higher than image 1",
         "S_pre: 2 above Image 1",
+        "S_pre: 1 (…)",
+        "S_pre: 7 – half a point less",
         "The format is: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9. I cannot evaluate this.",
         "For example, S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 would be a typical score.",
     ],
@@ -62,6 +64,11 @@ def test_a_number_that_is_no_score_is_not_read_as_one(line):
         "S_pre: 7 but 2 dogs are missing",
         "S_pre: 7 the best of all",
         "1) S_pre: 7, 2) S_qua: good",
+        "S_pre: 7 – half of the fence is gone",
+        "S_pre: 7 (two pedestrians are missing)",
+        "S_pre: 7 (the best of the 4)",
+        'S_pre: 7 – the sign still reads "Route 5"',
+        "The only edited image gets S_pre 7.",
     ],
 )
 def test_an_explanation_does_not_hide_a_score(line):
@@ -117,6 +124,7 @@ def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
         "Correction:\n- S_acc of image 2 → 7",
         "Image 2: after a second look I lower S_acc to 3.",
         "The lamp is on in Image 2, so S_acc ends up at a 3.",
+        "The lamp is on in Image 2, so S_acc has to be 3.",
         "The Editing Accuracy of the second image should be 7 instead of 5.",
         "I raised Editing Accuracy for Image 2 from 5 to 7 after that.",
     ],
@@ -281,3 +289,14 @@ def test_a_paragraph_that_an_image_opens_is_its_own_where_each_image_has_one():
     both = read_text(f"{first}\n\n{second}", FOUR, 2).scores
     assert both == {(1, "acc"): 8, (1, "real"): 6, (2, "acc"): 2}
     assert read_text(f"{first}\n\nMoving on. {second}", FOUR, 3).scores == {}
+
+
+def test_a_name_before_the_reasons_and_its_symbol_behind_them_are_one_entry():
+    """The image that an explanation compares with takes no score."""
+    text = (
+        "Image 1:\n- Editing Accuracy: Better than image 2. S_acc = 6\n"
+        "Image 2:\n- Editing Accuracy: The rim is odd. S_acc = 4\n"
+    )
+    assert read_text(text, FOUR, 2).scores == {(1, "acc"): 6, (2, "acc"): 4}
+    unsettled = text.replace("The rim is odd.", "Of image 3:")
+    assert (2, "acc") not in read_text(unsettled, FOUR, 3).scores

@@ -78,6 +78,7 @@ def test_what_stands_apart_and_is_not_known_leaves_no_score(reply):
         f"各画像の評価結果は以下の通りです。\n\n{TWO}",
         f"Bewertung der bearbeiteten Bilder im Überblick:\n\n{TWO}",
         f"The prompt asks to bend the spoon.\n\n{TWO}",
+        f"Final scores, including the weighted totals:\n\n{TWO}",
         f"{TWO}\n\nSuch ratings are subjective, and another observer might differ by a point.",
         f"{TWO}\n\nReady for the next step whenever you are!",
     ],
