@@ -22,7 +22,7 @@ Listed = tuple[int | None, str, Mark]
 _ORDER_WORDS = re.compile(
     r"""
     \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
-      |factors?
+      |factors?|(?:(?:two|three|four|five|six|twelve|all)[ ])?numbers
       |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -81,7 +81,7 @@ class Sequences:
     def by_line(self) -> dict[int, list[Listed]]:
         """Return, by line, what numbers say under an order that was stated."""
         made: dict[int, list[Listed]] = {}
-        order: list[str] = []
+        order = self._order_stated_last()
         labelled = False
         whole_rows: list[int] = []
 
@@ -116,6 +116,13 @@ class Sequences:
                 whole_rows.append(index)
 
         return made | self._rows_of_factors(whole_rows)
+
+    def _order_stated_last(self) -> list[str]:
+        """Return the order that the last line states, where no other names a factor: "(The numbers
+        are S_acc, S_pre, …, in this order.)" """
+        naming = [line for line in self.page.lines if line.factors]
+        last = len(naming) == 1 and naming[0] is self.page.lines[-1]
+        return self._stated_order(naming[0]) if last else []
 
     def _stated_order(self, line: Line) -> list[str]:
         """Return the factors of a line that names them and says nothing else."""

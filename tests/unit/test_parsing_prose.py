@@ -300,3 +300,12 @@ def test_a_name_before_the_reasons_and_its_symbol_behind_them_are_one_entry():
     assert read_text(text, FOUR, 2).scores == {(1, "acc"): 6, (2, "acc"): 4}
     unsettled = text.replace("The rim is odd.", "Of image 3:")
     assert (2, "acc") not in read_text(unsettled, FOUR, 3).scores
+
+
+def test_the_order_of_bare_numbers_may_be_stated_behind_them():
+    """Where no other line names a factor, the last may say what the numbers are."""
+    rows = "Image 1: 7, 6, 8, 5\nImage 2: 9, 6, 7, 4\n\n"
+    stated = f"{rows}(The four numbers are S_acc, S_pre, S_qua and S_real, in this order.)"
+    read = read_text(stated, FOUR, 2).scores
+    assert [read[1, "acc"], read[2, "acc"], read[2, "real"]] == [7, 9, 4]
+    assert not read_text(f"{rows}The ranks are by S_acc, S_pre, S_qua, S_real", FOUR, 2).scores
