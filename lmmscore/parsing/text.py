@@ -64,7 +64,7 @@ _MARKS = re.compile(
     | (?P<circled>^[ ]*[\u2460-\u2473])
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
     | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
-        |quad|qquad|large|Large|[,;!%])(?![A-Za-z])
+        |quad|qquad|large|Large|[,;!])(?![A-Za-z])
     | \\[()\[\]]
     | (?P<entity>&(?:\#x?[0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)
     | (?P<leader>(?:\.[ ]?){4,400}(?![ ]?\w)|\.{4,400}[ ]?|(?:[·…_‥][ ]?){3,400})(?=[ ]{0,9}[0-9])

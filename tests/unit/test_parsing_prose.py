@@ -43,6 +43,7 @@ TWO = f"Image 1:\nS_acc: 6\nS_pre: 7\nS_qua: 8\nS_real: 9\n\nImage 2:\n{SCORES}\
         "S_pre: 2 higher than image 1",
         "S_pre: 2 above Image 1",
         "S_pre: 1 (…)",
+        r"Contextual Preservation (10\%): --",
         "S_pre: 7 – half a point less",
         "The format is: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9. I cannot evaluate this.",
         "For example, S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 would be a typical score.",
