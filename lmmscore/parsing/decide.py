@@ -338,7 +338,8 @@ _CUE = re.compile(
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
       |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
       |Korrektur
-      |should[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|have|get|read)|better[ ]to)\b
+      |(?:should|must|(?:has|have|needs?)[ ]to|can[ ]only)[ ](?:rather[ ]|actually[ ]|really[ ])?
+        (?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
     """,
     re.VERBOSE | re.IGNORECASE,

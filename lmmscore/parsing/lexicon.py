@@ -19,17 +19,25 @@ WORDS = {
         i me my mine we our us myself i'm i've i'd i'll we've we'll we'd ich mein meine meinen
         wir je j'ai mes ma mon mi mis yo io miei mie minha minhas meu meus ik mijn moje 我
         我的 私 저 제 мой моя мои мне меня я language_model ai_language_model as_an_ai
-        as_an_ai_language_model mia""",
-    "YOU": "you your yours you've you'd you'll you're yourself",
+        as_an_ai_language_model mia
+        meiner meines meinem mio notre nos nuestr* nossa nossas 私の 제가 我们""",
+    "YOU": """
+        you your yours you've you'd you'll you're yourself
+        vous votre vos dein deine deinen usted ustedes tus você vocês 您 您的 你 你的 あなた 당신""",
     "THE": """
         each_other one_another the_only_thing any_of all_of either_of both_of each_of one_of
         some_of the a an each every both either any some all such whole entire respective
         several few most its their his her der die das den des ein eine le la un une el los
         las il lo gli una o os uma 这 那 该 same todas todos tutti toutes tous alle すべて
-        모든 все""",
+        모든 все
+        chaque cada ogni jede jedes jeder jedem dem einer eines einem それぞれ 各 每 각 각각
+        chacun chacune ambas ambos entrambe deux_images 所有 全部 各画像 両方 모두 l' gesamte
+        dello degli dei""",
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
-        están está sono è são 是 为 でした 입니다 это""",
+        están está sono è são 是 为 でした 입니다 это
+        ます ました します しました いたします なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram
+        wurden wurde worden été ont ai 되었습니다""",
     "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
     "WILL": "will would shall may going let's wird würde",
@@ -48,7 +56,9 @@ WORDS = {
     "LIMIT": """
         only just merely solely purely simply alone except exclusively nur solo seulement 仅
         只""",
-    "IF": "if unless whether in_case wenn falls",
+    "IF": """
+        if unless whether in_case wenn falls
+        si もし 如果 若 假如 만약""",
     "IT": "it they them which who whom whose it's they're there there's that's that",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
@@ -58,7 +68,12 @@ WORDS = {
         given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
         zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
         q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
-        throughout は delle 는 은""",
+        throughout は delle 는 은
+        auf aus nach anhand basierend durch après selon sur_la_base según tras basad*
+        basé* secondo dopo base_a com após pelo pela nel nella dal alla aux au à par
+        que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による に を で も に基づ 和其 경과 를
+        을 의 에 에_대한 와 과 로 으로 whenever including together_with 综上 综上所述 总的来说 daher tandis
+        donc 部分 分别 十分 充分 过分 分明 分布 百分""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -73,17 +88,23 @@ WORDS = {
         image images picture pictures photo photos photograph photographs edit edits img imgs
         bild bilder bildern fotos foto imagen imagenes imágenes imagem imagens immagine
         immagini afbeelding* obraz* resim* görsel* изображени* картин* фото* 图片 图像 照片 圖
-        图 画像 写真 이미지 사진 그림 chart charts graph graphs diagram diagrams""",
+        图 画像 写真 이미지 사진 그림 chart charts graph graphs diagram diagrams
+        bildes édition éditions edición ediciones edição edições modifica modifiche
+        bearbeitung bearbeitungen l'image d'image l'édition 図 장의 图一 图二
+        in_the_output""",
     "THING": """
         candidate candidates method methods version versions item items task set generation
         pair result_image variant variants option options alternative alternatives submission
-        submissions model's request entry_image samples edited generated resulting ranking""",
+        submissions model's request entry_image samples edited generated resulting ranking
+        bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後 编辑过 편집
+        편집된 修改后 retouché*""",
     "FILE": """
         archivo archivos ficheros nombres file files filename filenames attachment attachments
         attached_files upload uploads
         uploaded re_upload reupload link links url urls thumbnail thumbnails caption captions
         metadata message messages chat prompt prompts title titles tags tag input vision
-        module context_window connection download* payload base64 exif preview previews names""",
+        module context_window connection download* payload base64 exif preview previews names
+        the_data image_data pixel_data""",
     "SEE": """
         he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at
         see saw seen seeing view viewed viewing look looked
@@ -115,10 +136,15 @@ WORDS = {
         puntaje* calificaci* valores valor pontuaç* notas nota punteggi* voti valori
         valutazion* évaluation* valeurs cijfers oceny liczby puanlar* оцен* балл* значени*
         分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数 評価 採点 数値 점수 평가 결과 結果
-        valoraci* voto votos""",
+        valoraci* voto votos
+        evaluaci* avaliaç* notation notations 评估 评测 评语 得点 평점 채점 urteil* resultat*
+        résultat* resultado* risultat* note_globale einschätzung* beurteilung*
+        appréciation* cotation*""",
     "LAYOUT": """
         list table tables column columns row rows entry entries label labels order numbering
-        sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python""",
+        sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
+        tabelle* tableau tabla tabella tabela 表格 表格形式 liste lista 列表 structure
+        structured array""",
     "JUDGE": """
         rate rates rated graded judge judged judging evaluate evaluates evaluated evaluating
         assess assesses assessed assessing assign assigns assigned assigning award awarded
@@ -136,12 +162,19 @@ WORDS = {
         checked double_checked applied apply measured avoiding decide decided marked conclude
         concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to
         erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene otorgo
-        krijgt riceve ottiene recebe obtém 得""",
+        krijgt riceve ottiene recebe obtém 得
+        bewertet bewerte bewerten beurteil* vergleich* évalue évalué* évaluer comparé*
+        comparaison comparais* noté notées evaluado evaluadas evaluar evaluad*
+        comparad* comparación comparar comparando compar* analiz* analis* valutat*
+        valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析 比較 判定 비교 분석 给出 判断 打出
+        giudic* examin*""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
         requirement requirements terms respect expectations intention intent standard
-        standards formula formulas""",
+        standards formula formulas
+        critère* criteri* criterio* critério* kriteri* faktor* facteur* fattor*
+        factores fatores aspekt* aspecto* aspetti 维度 标准 指标 方面 基準 項目 항목 기준""",
     "INSTRUCTION": "instruction instructions instructed text texts",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
@@ -149,7 +182,8 @@ WORDS = {
     "SOURCE": """
         not_an_edit source original originals reference unedited input_image ausgangsbild
         originalbild
-        output_image""",
+        output_image
+        原图 原始图像 元画像 원본 originale originales originalbildes originaux""",
     "GRADE": """
         worst worse high bad great strong stronger strongest no_ties weak weaker weakest fair
         fairly poor fine overall favourite favorite lead leads close closest consistent
@@ -158,21 +192,32 @@ WORDS = {
         impartial independent independently relative main slight slightly mixed_bag middling
         average_edit honest honestly professional quantitative qualitative convincing mejor
         meilleur* migliore 最好 优 лучш* best_possible fairness usual strict lenient higher
-        highest greater bigger larger""",
-    "GOOD": "best better good excellent perfect flawless wins win winning winner beste besser",
+        highest greater bigger larger
+        close_call close_calls tough hard harder hardest tricky easiest easy easier
+        difficult
+        表现 整体 总体 更佳 全体 更优""",
+    "GOOD": """
+        best better good excellent perfect flawless wins win winning winner beste besser
+        更好 最佳""",
     "LOW": "lower lowest low small smaller smallest fewer fewest less",
     "NUMBER": """
         one two three four five six seven eight nine ten eleven twelve twenty hundred half
         first second third fourth fifth sixth last once twice zero thirteen fourteen fifteen
         sixteen seventeen eighteen nineteen fifty deux trois quatre zwei drei vier dos tres
-        cuatro due tre quattro""",
+        cuatro due tre quattro
+        第五 第六 première deuxième troisième quatrième erste* zweite* dritte* vierte*
+        primera segunda tercera cuarta prima seconda terza primeira terceira
+        第一 第二 第三 第四""",
     "SCALE": """
         scale scales range ranges ranging point points decimal decimals integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
-        decimi échelle scala 满分 点満点 만점 점 из""",
+        decimi échelle scala 点満点 만점 점 из
+        分""",
     "BOUND": """
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
-        least at_least at_most ceiling cut_off cutoff*""",
+        least at_least at_most ceiling cut_off cutoff*
+        满分""",
+    "DIFFER": "differ differs disagree disagrees",
     "MEANS": "means signifies",
     "TOO": "too overly much_too",
     # --- What makes scores something else than this judge's verdict on these pictures ---
@@ -200,14 +245,24 @@ WORDS = {
         随便 占位 编造 编的 瞎编 乱写 捏造 例です 例として 例の 架空 仮の サンプル ダミー 仮定
         適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats
         pasted sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark
-        wild_guess""",
+        wild_guess
+        估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象 设想 模板 样本 推測 推定 想像 デモ テスト ランダム
+        でたらめ 見本 例示 でっち 仮に 予想 推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트 샘플 데모 가정 예제 예로 supposé*
+        estimé* estimation* fictive* bidon inventée* deviné* arbitrair* supuest*
+        estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl*
+        geraten schätz* erdacht* simuliert* muster* vermut* angenommen* annahme*
+        stimat* stima stime supposizion* indovinat* chutad* chute suposiç* aleatóri*
+        modèle_de schätzwert* testwert* estimativ*
+        plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
         first_impression first_impressions gut_feeling gut_feel from_the_gut rough roughly
         pass trial attempt run superseded outdated obsolete stale unfinished temporar* interim
         unverified unconfirmed pending scratch vorläufig* provisoire* provisori* 草稿 初步
-        暂定 暫定 so_far stab refine*""",
+        暂定 暫定 so_far stab refine*
+        préliminaire* brouillon ébauche entwurf* bozza rascunho borrador* 初稿 临时 暂时 下書き
+        초안 임시 잠정 vorab""",
     "WITHDRAW": """
         no_longer_holds no_longer_hold no_longer_stands no_longer_valid no_longer_counts
         no_longer_applies does_not_count doesn't_count do_not_count don't_count does_not_hold
@@ -223,7 +278,9 @@ WORDS = {
         overrid* overwrit* scratch_that strike_that anul* anular* nothing_counts
         counts_for_nothing ignorieren ignoriere ignoriert ignorez ignorer ignorar ignorare
         ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废 撤回 无效
-        無視 無効 무시 무효 игнор* учитыва* недейств*""",
+        無視 無効 무시 무효 игнор* учитыва* недейств*
+        oubli* rectif* olvid* descart* verwerf* verworfen streich* 取消 更正 不算 撤销 抱歉 取り消
+        訂正 취소 정정 철회 죄송 désolé* lo_siento entschuldig* scus* desculp*""",
     "ALTER": """
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
         double doubled halve* halved shift* multipl* divid* subtract* deduct* transpos*
@@ -254,7 +311,9 @@ WORDS = {
         literature publication dataset leaderboard oracle teacher committee someone somebody
         anybody he she teammate* audience customer* client clients students student jury
         predecessor friend boss 评审 评委 他人 别人 另一位 評者 他の人 다른 told said says say
-        heard hearsay rumour rumor rumours paper_reports""",
+        heard hearsay rumour rumor rumours paper_reports
+        gutachter* prüfer* kolleg* évaluateur* collègue* annotateur* evaluador*
+        anotador* valutatore valutatori avaliador* 人工 专家 同事 标注 专业人士 専門家 注釈 전문가""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday
@@ -288,9 +347,19 @@ WORDS = {
         in_numbers come_out time words descriptions description degree degrees extent sub
         per_image image_by_image hier folgend* voici aquí ecco siguiente* sigue 结果如下
         是我的 以下是 goes go editor editors editing process time_to goes_like this_way вот 对
-        三张 两张 张 如下 です visual note asked ask think let_me_think required_format
-        requested_format content contents basis wanted add 다음과 같습니다 vão purpose 通り
-        とおり""",
+        三张 两张 张 如下 です visual note think let_me_think required_format
+        requested_format content contents basis add 다음과 같습니다 vão purpose 通り
+        とおり
+        übersicht überblick zusammenfassung zusammengefasst ausführlich* einzeln*
+        tienes continuación résumé récapitulatif aperçu suivant* dessous ci détail*
+        voilà resumen detallad* resumid* resumo detalhad* abaixo seguir aqui segue
+        seguem riepilog* dettagli* sintesi seguito nachfolgend* unten presento
+        presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細 まとめ 一覧 下記 総評 요약 상세 아래와
+        같이 아래는 세부 whole_picture i_can_give at_the_end keep_in_mind bear_in_mind
+        keeping_in_mind convenience single 两幅 三幅 四幅 两个 三个 四张 五张 六张 幅 説明 通りとなります
+        factor_by_factor one_by_one criterion_by_criterion""",
+    # What whoever wrote the instruction did: "the user drew", "the prompt asks".
+    "WISH": "ask asks asked wanted wants requests requires demands specifies drew sketched circled",
     "REASON": """
         explanation explanations reason reasons reasoning justification justifications
         rationale rationales comment comments evidence pros cons strengths weaknesses feedback
@@ -307,7 +376,10 @@ WORDS = {
         please kindly certainly absolutely gladly of_course course sure_thing ok okay alright
         all_right understood yes got_it ready done end_of end concludes that_is_all that's_all
         that's_it that_concludes this_concludes cheers in_summary to_summarise to_summarize
-        all_in_all bitte por_favor danke_für""",
+        all_in_all bitte por_favor danke_für
+        selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord
+        entendu verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました 承知いたしました はい
+        もちろん 네 알겠습니다 물론입니다""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to i_can happy glad thank* hope hopefully looking_forward
@@ -316,7 +388,10 @@ WORDS = {
         ajud* perguntas hoop bedankt vragen nadziej* dziękuj* pytania umarım teşekkür* надеюсь
         спасибо вопрос* 希望 谢谢 如需 如有 如果您 请告诉 有帮助 ありがとう ご不明 お知らせ
         幸いです 감사 도움이 궁금 질문 n'hésitez tell_me viel_erfolg saluti grüße saludos
-        cordialement 祝好""",
+        cordialement 祝好
+        souhaitez voulez avísame quieres deseas möchten möchtest wünschen vuoi
+        desideri deseja quiser 请随时 随时 欢迎 お気軽に ご質問 말씀해 원하시면 필요하시면
+        n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
@@ -347,7 +422,9 @@ WORDS = {
         farbe* scharf unscharf natürlich renard neige sable plage ciel ombre* lumière arrière
         couleur* bord bords zorro nieve arena playa cielo sombra* luz fondo borde* volpe neve
         sabbia spiaggia ombra luce sfondo 狐狸 雪 沙滩 天空 影子 阴影 光线 背景 颜色 边缘 自然
-        清晰 キツネ 砂浜 空 影 光 色 자연 배경 그림자 여우""",
+        清晰 キツネ 砂浜 空 影 光 色 자연 배경 그림자 여우
+        stick_figure stick_figures human_figure copy_of_the_source
+        copy_of_the_original copy_of_the_input copy_of_the_unedited""",
 }
 
 UNKNOWN = "UNKNOWN"

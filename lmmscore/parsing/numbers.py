@@ -250,7 +250,9 @@ _RUNS_ON = re.compile(
           (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
-        |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])
+        |depending\b|minus\b|plus\b
+        |half\b(?![ ](?:of|an?|the|of[ ](?:an?|the|its))[ ](?!an?\b|the\b|points?|marks?|grades?)[a-z])
+        |and[ ](?:a[ ])?(?:half|quarter|[0-9])
         |and[ ](?:[-–—?]+|n/?a|none|tbd|not[ ]\w+|no[ ]score|one|two|three|four|five|six|seven|eight
           |nine|ten)[ ]*(?=[,.;)]|out[ ]of\b|$)|tops?\b|max\b
         |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
@@ -351,7 +353,7 @@ def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
     r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|(?:[-–—]+[ ]?){1,4}|n/?a"
-    r"|\([ ]*(?:n/?a|[-–—?]|none)?[ ]*\))"
+    r"|\([ ]*(?:n/?a|[-–—?…]|\.{2,3}|none)?[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,
 )
@@ -434,7 +436,7 @@ _NAMED_OTHERWISE = re.compile(
       |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
         |level|step|factor|criterion|version|figure
-        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
+        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of(?:[ ](?:the|all|these))?|scale
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
@@ -465,10 +467,17 @@ def competitors(
             continue
         if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
+        if _LETTERING.search(text, max(start, number.start - 60), number.start):
+            continue
 
         yield number
 
 
+# `now says "Route 4"`: what is written in the picture.
+_LETTERING = re.compile(
+    r"\b(?:says?|reads?|reading|saying|text|letters|lettering|sign|words?|written)[ :]{1,2}"
+    r"[\"“][^\"“”\n]*\Z"
+)
 _NUMBERS = re.compile(r"[.)][ ]+")
 # "…; 2: " before the first name of another list.
 _NUMBERS_NEXT = re.compile(r"[.):][ ]+")

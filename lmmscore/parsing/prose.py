@@ -9,7 +9,15 @@ from fractions import Fraction
 from itertools import pairwise
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
-from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
+from lmmscore.parsing.numbers import (
+    Number,
+    Pair,
+    competitors,
+    entry_fault,
+    number_at,
+    numbers_in,
+    pairs,
+)
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
     announces,
@@ -1377,10 +1385,9 @@ class Prose:
         if number is None:
             return []
 
-        before = Number(number.value, None, start, start, start)
-        fault = entry_fault(self.text, before, place, scale)
         mark = number.mark(scale)
-        if fault.startswith("it is given two"):
+        if any(competitors(self.text, start, place, scale, number.value)):
+            fault = "other numbers that may be its score stand before it"
             return [Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)]
         return [mark]
 

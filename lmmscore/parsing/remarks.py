@@ -239,7 +239,7 @@ def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
 
 
 _CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
-_MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
+_MIXED = re.compile(r"\b(?:and|with|including|plus)\b|&|\+", re.IGNORECASE)
 
 
 def is_no_verdict(label: str) -> bool:
@@ -511,7 +511,7 @@ _PLAIN = any_of(
     *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "FROM", "IT", "THIS"),
     *("PICTURE", "THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION"),
     *("ANSWER", "SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE"),
-    *("REASON", "NEXT", "CONTENT", "MEANS", "COMMA", "COLON", "ASKED"),
+    *("REASON", "NEXT", "CONTENT", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
 )
 _ALARM = any_of(
     *("UNREAL", "WITHDRAW", "ALTER", "QUANTITY", "RATER", "MODEL", "FILE", "BROKEN", "TIME"),
@@ -529,13 +529,15 @@ _ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
 _NOT_OWN = rule(
     "YOU (THE|FINAL|REAL|SELF)* SCORE",
     "SCORE (THIS|IT)* YOU",
-    "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS)* SCORE",
+    "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS|LINK)* SCORE",
     "SCORE IT* SELF (HAVE|HAD|BE)* (ARRIVE|SEE)",
     "(SCORE|THIS|IT) (BE|HAVE)* (ARRIVE|JUDGE) FROM",
     # "I have yet to see them", "still to be received"
     "SELF (HAVE|WILL) LINK* TOWARD (SEE|ARRIVE)",
     "TOWARD BE (SEE|ARRIVE|JUDGE)",
     "^PICTURE (THE|THIS)",
+    # "原图的评分"
+    "^ SOURCE LINK SCORE",
     "^ THE SELF HAVE* (ARRIVE|SEE)",
     "BE SELF (HAVE|TOWARD)",
 )
@@ -549,7 +551,26 @@ _NONE_OF = rule(
 # "Some factors could not be judged and are left out"
 _LEFT_OUT = rule(
     "^ (THE|NUMBER|OTHER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE"
-    " (LINK|BE|UNKNOWN|COMMA|TOWARD|THE|THIS|PICTURE)* $"
+    " (LINK|BE|UNKNOWN|COMMA|TOWARD|THE|THIS|PICTURE)* $",
+    # "S_qua was left empty because …"
+    "^ THE? FACTOR (BE|HAVE)+ UNKNOWN? BROKEN (LINK|COMMA) [^SCORE LAYOUT THIS UNREAL WITHDRAW]* $",
+)
+# "The prompt asks to …", "the user drew …": what was to be done to the picture.
+_OF_THE_TASK = rule(
+    "^ (LINK|ANNOUNCE|COMMA|COLON)* THE (FILE|RATER) (HAVE|BE|LINK)* WISH (?!.* (SELF|YOU|SCORE"
+    "|LAYOUT|SCALE|THIS|UNREAL|WITHDRAW|DRAFT|HEDGE|MIGHT|IF|MODEL|RATER|FILE|JUDGE|FACTOR))"
+    " ([^NUMBER PICTURE]* $|[^PICTURE]* CONTENT [^PICTURE]* $)",
+    # "Differences: The bench was moved; …"
+    "^ (THE|GRADE|SEE|ANNOUNCE)* QUANTITY COLON (THE|NUMBER|LINK)* CONTENT"
+    " [^SCORE LAYOUT SELF YOU ALTER QUANTITY]* $",
+)
+# "Such scores are subjective, and other evaluators may come to different conclusions."
+_SUBJECTIVE = rule(
+    "^ (COURTESY|ANNOUNCE|IT|LINK|COMMA|COLON)*"
+    " ((THE|THIS|SELF|LINK)+ SCORE? (BE|JUDGE) (THE|GRADE|LINK|JUDGE|SELF|SEE|ANNOUNCE|PICTURE)*"
+    " (COMMA|LINK)+)?"
+    " THE? OTHER? RATER (MIGHT|WILL|TOWARD)+ [^OTHER UNREAL WITHDRAW ALTER SELF YOU]*"
+    " (DIFFER|OTHER) (THE|LINK|FINAL|SCORE|NUMBER|SCALE|ANNOUNCE|THIS|IT)* $"
 )
 _OF_THE_SCORES = rule(
     "^ (LINK|COURTESY|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|LINK|FINAL)* (SCORE|LAYOUT|THIS)"
@@ -565,6 +586,7 @@ _TOTALS = rule(
     # "With weights of 0.4, 0.3, 0.2 and 0.1 the totals are 6.5 and 5.5"
     "^ (LINK|THE|JUDGE|NUMBER|COMMA|QUANTITY)+ THE TOTAL (SCORE|BE)* NUMBER",
 )
+_KNOWN_FORMS = (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE)
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
 _BOUND = any_of("BOUND")
@@ -598,13 +620,17 @@ def is_courteous(sentence: str) -> bool:
 _OFFERED = any_of("OFFER")
 # "Great, let's dive in!", "Understood, I am ready."
 _GREETING = rule(
-    "(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*"
+    "(LINK|ANNOUNCE|COMMA|SELF|BE|HAVE|WILL|THE|GRADE)* COURTESY (COURTESY|COMMA|LINK|YOU)*",
+    # "Ready for Step 3 whenever you are!"
+    "(SELF|BE|COMMA)* COURTESY LINK (THE|NEXT|ANNOUNCE NUMBER?)+ (LINK YOU BE)?",
 )
 
 
 def _told(words: str) -> str:
-    """Return the row of words without a courtesy at its beginning and the grounds it names."""
-    return _GROUNDS.sub("", _LEADING.sub("", row_of(_NO_NAMES.sub("", words))))
+    """Return the row of words without a courtesy at its beginning, the grounds it names, and how
+    far images are apart."""
+    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
+    return _GROUNDS.sub("", _FAR_APART.sub("", row))
 
 
 # "I can't identify the people in these photos, but …": who is shown is not asked for.
@@ -617,6 +643,14 @@ _NO_NAMES = re.compile(
 )
 
 
+# "Scores, including the weighted totals": what comes on top of the scores.
+_PLUS_TOTALS = re.compile(
+    r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
+    r"(?:totals?|sums?|averages?)\b",
+    re.IGNORECASE,
+)
+# "since the differences are small"
+_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE GRADE")
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 
@@ -635,7 +669,7 @@ def describes(sentence: str) -> bool:
     if _ANSWERED.search(row) and not (_ALARM - _WRONG).intersection(row):
         return True
 
-    if _NOT_OWN.search(row) or not (shows(row) or _OF_THE_EDIT.search(row)):
+    if _NOT_OWN.search(row) or _TURNS.match(row) or not (shows(row) or _OF_THE_EDIT.search(row)):
         return False
 
     if _OF_THE_SCORES.match(row) and (_ALARM | _UNFIXED).intersection(row):
@@ -650,6 +684,8 @@ def describes(sentence: str) -> bool:
     return not (_ALARM.intersection(row) and _TOPIC.intersection(row))
 
 
+# "Wait, the lamp is missing": whatever was said before is about to change.
+_TURNS = rule("^ LINK* WITHDRAW COMMA")
 # "This means that the image is natural": what follows says what of.
 _MEANING = rule("^ (LINK|COMMA)* (THIS|IT) MEANS IT? (?=THE|PICTURE)")
 # "Replace with real scores": whoever speaks of real ones has given others.
@@ -673,7 +709,7 @@ def is_harmless(sentence: str) -> bool:
 def _is_of_a_known_form(sentence: str) -> bool:
     """Tell whether a sentence explains, sums up, ends, or leaves factors out, and no more."""
     row = row_of(sentence)
-    return not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT))
+    return not row or any(form.match(row) for form in _KNOWN_FORMS)
 
 
 def _is_a_set_phrase(sentence: str) -> bool:
@@ -737,6 +773,8 @@ _ACCEPTED = re.compile(
 def _affirms(sentence: str) -> bool:
     """Tell whether a sentence says that the scores stand, for a reason that raises no doubts."""
     row = row_of(sentence)
+    if _WHATEVER_ELSE.match(sentence):
+        return True
     return _STILL_STANDS.match(sentence) is not None and not (_ALARM - _TIME).intersection(row)
 
 
@@ -746,6 +784,13 @@ _STILL_STANDS = re.compile(
     r"(?:P\.S\.[ ])?(?:[^.;]{0,80},[ ](?:so|hence|and)[ ])?(?:all[ ](?:of[ ])?)?(?:the[ ]above"
     r"|(?:my|these|the)[ ]scores"
     r"|everything[ ]above)[ ](?:still[ ])?(?:stands?|holds?)\W*$",
+    re.IGNORECASE,
+)
+# "If you weigh … more than …, the ranking would flip, but the sub-scores stand."
+_WHATEVER_ELSE = re.compile(
+    r"if[ ]you[ ](?:weigh|value|prefer|care|put|emphasi[sz]e|prioriti[sz]e)[ ][^.;]{3,80},"
+    r"[^.;]{3,80}[ ]would[ ][^.;]{3,60},[ ]but[ ](?:(?:all|of)[ ]){0,2}"
+    r"(?:my|these|the)[ ](?:sub-?)?scores[ ](?:still[ ])?(?:stand|hold)\W*$",
     re.IGNORECASE,
 )
 _REST_STANDS = re.compile(
@@ -759,7 +804,25 @@ _REST_STANDS = re.compile(
 )
 
 
+# "Please note that the image identifier was not visible to me, so I filled in a generic one."
+_NO_IDENTIFIER = re.compile(
+    r"\W*(?:please[ ])?(?:note[ ]that[ ])?the[ ](?:image|edit)(?:['’]s)?[ ]"
+    r"(?:id|identifier|name|file[ ]?name)[ ](?:was|is)[ ]not[ ](?:visible|given|provided|shown"
+    r"|known)(?:[ ]to[ ]me)?(?:,[ ]so[ ]I(?:['’]ve|[ ]have)?[ ](?:used|filled[ ]in|put|entered)[ ]"
+    r"an?[ ](?:generic|default|neutral)[ ](?:one|id|identifier|name))?\W*$",
+    re.IGNORECASE,
+)
+# "It does not say anything about the year on the banner."
+_LEFT_UNSAID = re.compile(
+    r"\W*(?:however,?[ ])?(?:it|the[ ](?:answer|assistant))[ ](?:does|did)[ ]not[ ]say[ ]"
+    r"(?:anything[ ]about|what|who|where)[ ](?!.*(?:score|rating|number))[^.;:]{3,80}\W*$",
+    re.IGNORECASE,
+)
+
+
 _SET_PHRASES = (
+    _NO_IDENTIFIER,
+    _LEFT_UNSAID,
     _REST_STANDS,
     _CONFIDENCE,
     _LEFT_OPEN,
@@ -872,10 +935,15 @@ def unsettles(aside: str) -> bool:
     row = row_of(aside)
     if shows(row) or _FINAL_WORD.intersection(row):
         return sees_nothing(aside)
+    row = _PART_MISSING.sub("", row)
     mistaken = _SELF.intersection(row) and _WRONG.intersection(row)
     return bool(_NO_VERDICT.intersection(row) or mistaken) or sees_nothing(aside)
 
 
+# "Two tourists are missing": what is not in the picture, where neither it nor a file is named.
+_PART_MISSING = rule(
+    "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $"
+)
 _NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 
 
@@ -1030,7 +1098,7 @@ def announces(words: str) -> bool:
     if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
         return False
 
-    if len(row) <= 3 and _SOURCE.intersection(row):
+    if _OF_THE_SOURCE.search(row) or (len(row) <= 3 and _SOURCE.intersection(row)):
         return False
 
     # A few words must say that scores follow; more can only be of them.
@@ -1045,6 +1113,7 @@ _OWN_SCORES = rule(
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
 _SOURCE = any_of("SOURCE")
+_OF_THE_SOURCE = rule("(SCORE|ANNOUNCE) (LINK|THE)* PICTURE? SOURCE PICTURE? COLON? $")
 _FINAL_WORD = any_of("FINAL")
 _DRAFT = any_of("DRAFT")
 _INSTRUCTION = any_of("INSTRUCTION")

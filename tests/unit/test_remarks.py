@@ -46,6 +46,13 @@ def test_words_are_known_by_stem_by_phrase_and_without_spaces():
         f"Number of votes for each image:\n\n{TWO}",
         f"Below are the minimum scores needed to pass:\n\n{TWO}",
         f"Sur 20 :\n\n{TWO}",
+        f"Voici un exemple de notes :\n\n{TWO}",
+        f"以下评分为估计值:\n\n{TWO}",
+        f"以下是您给出的评分:\n\n{TWO}",
+        f"元画像の採点結果は以下の通りです。\n\n{TWO}",
+        f"Aquí tienes una plantilla de puntuaciones:\n\n{TWO}",
+        f"{TWO}\n\nThe user drew lots.",
+        f"{TWO}\n\nThese scores are as another evaluator would give them.",
     ],
 )
 def test_what_stands_apart_and_is_not_known_leaves_no_score(reply):
@@ -66,6 +73,13 @@ def test_what_stands_apart_and_is_not_known_leaves_no_score(reply):
         f"{TWO}\n\nThe sand is convincing, but no shadow falls on it.",
         f"{TWO}\n\nSag mir Bescheid, wenn du mehr brauchst.",
         f"{TWO}\n\nTodas las notas son sobre 10.",
+        f"Voici mes notes détaillées pour chaque image :\n\n{TWO}",
+        f"根据对比,两张编辑图像的评估结果如下(满分10分):\n\n{TWO}",
+        f"各画像の評価結果は以下の通りです。\n\n{TWO}",
+        f"Bewertung der bearbeiteten Bilder im Überblick:\n\n{TWO}",
+        f"The prompt asks to bend the spoon.\n\n{TWO}",
+        f"{TWO}\n\nSuch ratings are subjective, and another observer might differ by a point.",
+        f"{TWO}\n\nReady for the next step whenever you are!",
     ],
 )
 def test_what_is_known_to_be_harmless_leaves_all_scores(reply):
