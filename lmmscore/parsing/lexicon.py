@@ -23,7 +23,8 @@ WORDS = {
         meiner meines meinem mio notre nos nuestr* nossa nossas 私の 제가 我们""",
     "YOU": """
         you your yours you've you'd you'll you're yourself
-        vous votre vos dein deine deinen usted ustedes tus você vocês 您 您的 你 你的 あなた 당신""",
+        vous votre vos dein deine deinen usted ustedes tus você vocês 您 您的 你 你的 あなた
+        당신""",
     "THE": """
         each_other one_another the_only_thing any_of all_of either_of both_of each_of one_of
         some_of the a an each every both either any some all such whole entire respective
@@ -36,7 +37,8 @@ WORDS = {
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
         están está sono è são 是 为 でした 입니다 это
-        ます ました します しました いたします なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram
+        ます ました します しました いたします なります となります 합니다 했습니다 드립니다
+        sind_wie estão estas_son foram
         wurden wurde worden été ont ai 되었습니다""",
     "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
@@ -71,8 +73,10 @@ WORDS = {
         throughout は delle 는 은
         auf aus nach anhand basierend durch après selon sur_la_base según tras basad*
         basé* secondo dopo base_a com após pelo pela nel nella dal alla aux au à par
-        que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による に を で も に基づ 和其 경과 를
-        을 의 에 에_대한 와 과 로 으로 whenever including together_with 综上 综上所述 总的来说 daher tandis
+        que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による に を で も
+        に基づ 和其 경과 를
+        을 의 에 에_대한 와 과 로 으로 whenever including together_with 综上 综上所述 总的来说
+        daher tandis
         donc 部分 分别 十分 充分 过分 分明 分布 百分""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
@@ -96,7 +100,8 @@ WORDS = {
         candidate candidates method methods version versions item items task set generation
         pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking
-        bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後 编辑过 편집
+        bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後 编辑过
+        편집
         편집된 修改后 retouché*""",
     "FILE": """
         archivo archivos ficheros nombres file files filename filenames attachment attachments
@@ -166,7 +171,8 @@ WORDS = {
         bewertet bewerte bewerten beurteil* vergleich* évalue évalué* évaluer comparé*
         comparaison comparais* noté notées evaluado evaluadas evaluar evaluad*
         comparad* comparación comparar comparando compar* analiz* analis* valutat*
-        valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析 比較 判定 비교 분석 给出 判断 打出
+        valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析 比較 判定 비교 분석
+        给出 判断 打出
         giudic* examin*""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
@@ -246,8 +252,10 @@ WORDS = {
         適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats
         pasted sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark
         wild_guess
-        估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象 设想 模板 样本 推測 推定 想像 デモ テスト ランダム
-        でたらめ 見本 例示 でっち 仮に 予想 推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트 샘플 데모 가정 예제 예로 supposé*
+        估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象 设想 模板 样本
+        推測 推定 想像 デモ テスト ランダム
+        でたらめ 見本 例示 でっち 仮に 予想 推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트
+        샘플 데모 가정 예제 예로 supposé*
         estimé* estimation* fictive* bidon inventée* deviné* arbitrair* supuest*
         estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl*
         geraten schätz* erdacht* simuliert* muster* vermut* angenommen* annahme*
@@ -313,7 +321,8 @@ WORDS = {
         predecessor friend boss 评审 评委 他人 别人 另一位 評者 他の人 다른 told said says say
         heard hearsay rumour rumor rumours paper_reports
         gutachter* prüfer* kolleg* évaluateur* collègue* annotateur* evaluador*
-        anotador* valutatore valutatori avaliador* 人工 专家 同事 标注 专业人士 専門家 注釈 전문가""",
+        anotador* valutatore valutatori avaliador* 人工 专家 同事 标注 专业人士 専門家 注釈
+        전문가""",
     "MODEL": "gpt* chatgpt gemini claude llava qwen llama",
     "TIME": """
         tomorrow yesterday later soon today tonight week weeks month months ago monday tuesday
@@ -354,9 +363,11 @@ WORDS = {
         tienes continuación résumé récapitulatif aperçu suivant* dessous ci détail*
         voilà resumen detallad* resumid* resumo detalhad* abaixo seguir aqui segue
         seguem riepilog* dettagli* sintesi seguito nachfolgend* unten presento
-        presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細 まとめ 一覧 下記 総評 요약 상세 아래와
+        presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細 まとめ 一覧
+        下記 総評 요약 상세 아래와
         같이 아래는 세부 whole_picture i_can_give at_the_end keep_in_mind bear_in_mind
-        keeping_in_mind convenience single 两幅 三幅 四幅 两个 三个 四张 五张 六张 幅 説明 通りとなります
+        keeping_in_mind convenience single 两幅 三幅 四幅 两个 三个 四张 五张 六张 幅 説明
+        通りとなります
         factor_by_factor one_by_one criterion_by_criterion""",
     # What whoever wrote the instruction did: "the user drew", "the prompt asks".
     "WISH": "ask asks asked wanted wants requests requires demands specifies drew sketched circled",
@@ -378,7 +389,8 @@ WORDS = {
         that's_it that_concludes this_concludes cheers in_summary to_summarise to_summarize
         all_in_all bitte por_favor danke_für
         selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord
-        entendu verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました 承知いたしました はい
+        entendu verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
+        承知いたしました はい
         もちろん 네 알겠습니다 물론입니다""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you

@@ -251,7 +251,8 @@ _RUNS_ON = re.compile(
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b
-        |half\b(?![ ](?:of|an?|the|of[ ](?:an?|the|its))[ ](?!an?\b|the\b|points?|marks?|grades?)[a-z])
+        |half\b(?![ ](?:of|an?|the|of[ ](?:an?|the|its))[ ]
+          (?!an?\b|the\b|points?|marks?|grades?)[a-z])
         |and[ ](?:a[ ])?(?:half|quarter|[0-9])
         |and[ ](?:[-–—?]+|n/?a|none|tbd|not[ ]\w+|no[ ]score|one|two|three|four|five|six|seven|eight
           |nine|ten)[ ]*(?=[,.;)]|out[ ]of\b|$)|tops?\b|max\b
@@ -436,7 +437,8 @@ _NAMED_OTHERWISE = re.compile(
       |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
         |level|step|factor|criterion|version|figure
-        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of(?:[ ](?:the|all|these))?|scale
+        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of
+        |of(?:[ ](?:the|all|these))?|scale
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
