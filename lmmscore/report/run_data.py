@@ -604,12 +604,12 @@ class RunData:
         if not dialog.system:
             return ""
 
-        item = Item(record.item, record.task, record.instruction, {}, {})
+        item = Item(record.item, record.task, record.instruction, {}, {}, record.fields)
         chosen = self.manifest.settings
         settings = {name: choice for name, choice in chosen.items() if name in dialog.settings}
         session = Session(dialog, item, record.repeat, tuple(record.order), settings)
         slots = slots_for(session)
-        # Further columns of the items file are not on record: their slots are shown as slots.
+        # Runs of older versions have no columns on record: their slots are shown as slots.
         unknown = {
             name: "{{" + name + "}}" for name in slots_of(dialog.system) if name not in slots
         }

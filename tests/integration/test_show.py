@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,16 @@ def test_a_conversation_can_be_written_to_a_file(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert "judge:" in out.read_text(encoding="utf-8")
     assert "\x1b" not in out.read_text(encoding="utf-8")
+
+
+def test_the_system_message_is_shown_with_the_columns_of_its_item(tmp_path: Path) -> None:
+    """What the judge was told is shown, not the slot it was told in."""
+    bench = tmp_path / "bench"
+    shutil.copytree(DEMO, bench)
+    (bench / "items.csv").write_text("id,task,instruction,style\nboat,sky,Paint a sunset,pastel\n")
+    dialog = (DEMO.parents[1] / "dialogs" / "factors-12.yaml").read_text()
+    own = tmp_path / "own.yaml"
+    own.write_text(dialog + "\nsystem: Mind the {{field.style}} style.\n")
+    run = lmmscore.run(bench, str(own), out=tmp_path / "run", methods=["CleanEdit"])
+
+    assert "Mind the pastel style." in show(str(run.path), "boat").stdout
