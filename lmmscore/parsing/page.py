@@ -618,7 +618,7 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
 
 
 _LABEL_TAIL = re.compile(
-    r"[A-Za-z].*:\s*$|[.;|][ ]+[(\[][0-9]{1,2}[)\]]\W*$"
+    r"[A-Za-z].*:\s*$|[.;|?][ ]+[(\[]?[0-9]{1,2}[)\]]\W*$"
     r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
 )
 # An image that ends a line behind a stop: "… 8, Image 2".
