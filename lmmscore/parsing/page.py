@@ -474,6 +474,9 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
     if has_scores:
         if positions is not None:
             state.opened(positions)
+        elif page.n > 1 and line.number is not None and len(line.keys) > 1:
+            # "Image (1): S_acc 8, S_pre 7", and below it "(2) S_acc 6, S_pre 5".
+            state.closed()
     elif positions is not None:
         _head(page, line, state, start, positions)
     elif page.n > 1 and _is_a_strange_list(page, line):
