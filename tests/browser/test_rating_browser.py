@@ -123,6 +123,7 @@ def test_an_item_is_rated_with_the_keyboard_alone(
     assert sorted(row.score for row in first) == sorted([1, 2, 3, 4, 5, 10])
 
 
+@pytest.mark.slow
 def test_closing_and_reloading_lose_nothing(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_closing_and_reloading_lose_nothing(
     again.database.close()
 
 
+@pytest.mark.slow
 def test_two_windows_agree_in_the_end(chromium: Any, small: RatingStudy, tmp_path: Path) -> None:
     """What one window saved is shown in the other at its next answer, with a word about it."""
     rater = new_rater(small)
@@ -200,6 +202,7 @@ def test_what_two_windows_could_not_send_is_sent_by_the_next(
     assert {row.score for row in database_rows(small.database)} == {1, 2, 3, 4}
 
 
+@pytest.mark.slow
 def test_a_refusal_stays_in_view_while_other_answers_are_saved(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -292,6 +295,7 @@ def test_answers_about_two_screens_are_not_taken_for_two_windows(
     assert len(database_rows(small.database)) == 25
 
 
+@pytest.mark.slow
 def test_a_key_held_down_scores_one_edit(chromium: Any, small: RatingStudy, tmp_path: Path) -> None:
     """Keys repeat when they are held; a score does not."""
     rater = new_rater(small)
@@ -321,6 +325,7 @@ def test_nothing_in_the_browser_names_a_method(
             assert name not in url and name.encode() not in body
 
 
+@pytest.mark.slow
 def test_cannot_judge_comment_exact_and_zoom(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
@@ -414,6 +419,7 @@ def test_hostile_texts_are_shown_and_do_not_run(chromium: Any, tmp_path: Path) -
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_a_pair_asks_which_is_better(chromium: Any, tmp_path: Path) -> None:
     """Two edits side by side and four answers, by key or by button."""
     rating = rating_study(tmp_path / "s", covers="pair", items=("boat",), items_per_rater=2)
@@ -436,6 +442,7 @@ def test_a_pair_asks_which_is_better(chromium: Any, tmp_path: Path) -> None:
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_practice_gives_feedback(chromium: Any, tmp_path: Path) -> None:
     """After a practice item the page says where the answers were off, then goes on."""
     file = tmp_path / "practice.yaml"
@@ -460,6 +467,7 @@ def test_practice_gives_feedback(chromium: Any, tmp_path: Path) -> None:
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_the_static_page_works_from_a_disk(chromium: Any, tmp_path: Path) -> None:
     """From file://: answers survive a reload, and the download goes into `agree` as it is."""
     study = tmp_path / "ratings" / "demo"
@@ -613,12 +621,10 @@ def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_pa
     rating.database.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("viewport", "scheme"),
-    [
-        pytest.param(WIDE, "light", id="wide-light", marks=pytest.mark.slow),
-        pytest.param(PHONE, "dark", id="phone-dark"),
-    ],
+    [pytest.param(WIDE, "light", id="wide-light"), pytest.param(PHONE, "dark", id="phone-dark")],
 )
 def test_the_page_is_accessible(
     chromium: Any, small: RatingStudy, tmp_path: Path, viewport: dict[str, int], scheme: str

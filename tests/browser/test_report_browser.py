@@ -224,6 +224,7 @@ def test_on_a_phone_the_rules_between_rows_are_unbroken(phone: Tab) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_off_screen_is_not_drawn(fresh_tab: Tab) -> None:
     """Before one scrolls down, cards far below hold no pictures; conversations lie packed."""
     assert fresh_tab.page.locator(".item").last.locator("img").count() == 0
@@ -477,6 +478,7 @@ def test_a_link_to_a_table_shows_that_table(tab: Tab) -> None:
     assert tab.page.input_value("#board-tools [name=factor]") == "qua"
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_everything_soon(fresh_tab: Tab) -> None:
     """The first card is a few tabs away, shortcuts jump, and ? lists them."""
     for _ in range(2):
@@ -582,6 +584,7 @@ def test_hostile_texts_neither_run_nor_fetch(chromium: Any, hostile_report: Path
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_the_policy_stops_what_would_still_try(chromium: Any, hostile_report: Path) -> None:
     """Even code that got in could neither fetch, nor load a picture, nor turn a text into markup."""
     opened = Tab(chromium, hostile_report.as_uri())
@@ -605,6 +608,7 @@ def test_the_policy_stops_what_would_still_try(chromium: Any, hostile_report: Pa
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_refusals_and_repairs_can_be_found(chromium: Any, hostile_report: Path) -> None:
     """Filtering by outcome leaves the refused item; its conversation carries the mark."""
     opened = Tab(chromium, hostile_report.as_uri())
@@ -672,6 +676,7 @@ def test_no_serious_barrier_for_anyone(
     opened.context.close()
 
 
+@pytest.mark.slow
 def test_the_theme_can_be_chosen(fresh_tab: Tab) -> None:
     """The switch overrides the system's choice."""
     light = fresh_tab.page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -132,6 +132,7 @@ def test_nothing_can_be_changed_and_nothing_is_told_without_the_token(tmp_path: 
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_closing_the_page_is_no_failure(
     finished: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -154,9 +155,8 @@ def test_closing_the_page_is_no_failure(
     assert caplog.records == []
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"), [("dark", 1300), pytest.param("light", 390, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1300), ("light", 390)])
 def test_the_page_is_accessible(chromium: Any, finished: Path, scheme: str, width: int) -> None:
     """axe finds nothing, and nothing overflows."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -196,6 +196,7 @@ def test_hostile_texts_of_a_run_do_not_run(chromium: Any, tmp_path: Path) -> Non
         page.close()
 
 
+@pytest.mark.slow
 def test_run_watch_starts_the_page_along_with_the_run(tmp_path: Path) -> None:
     """`run … --watch` prints the link first, plays, and keeps the page up until Ctrl-C."""
     words = [sys.executable, "-m", "lmmscore", "run", str(DEMO), "--out", str(tmp_path / "run")]

@@ -215,7 +215,11 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
         ("S_qua: Edit 1 gets 3/10\nS_acc: Edit 3 gets , Edit 2 gets 8/10", 3, {(1, "acc"): 8}),
         ("S_qua – **1** – N/A\nS_pre – **1** – 7", 1, {(1, "qua"): 1}),
-        ("Image (1): 8 S_acc · 7 S_pre\n(2) 6 - S_acc · 5 - S_pre\n<3>\n4 (S_acc)", 3, {(1, "pre"): 5}),
+        (
+            "Image (1): 8 S_acc · 7 S_pre\n(2) 6 - S_acc · 5 - S_pre\n<3>\n4 (S_acc)",
+            3,
+            {(1, "pre"): 5},
+        ),
         ("Image 1/2: S_acc [1] / S_pre [9]; 2)\nS_acc [10] / S_pre [3]", 2, {(1, "pre"): 3}),
         (
             "Image 1 surprised me. S_acc is 7.\n\nThe second picture did not. Image 1 got 9 for "
