@@ -626,6 +626,8 @@ _LABEL_TAIL = re.compile(
 )
 # An image that ends a line behind a stop: "… 8, Image 2".
 _APART = re.compile(r"[,.;|/–—][ ]*\Z")
+# What may be left of a line behind an image: "edit_3.png".
+_LINE_ENDS = re.compile(r"(?:\.[a-z]{3,4})?\W{0,2}", re.IGNORECASE)
 
 
 def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
@@ -635,9 +637,11 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
 
     last = line.factors[-1].end
     tail = page.text[last : line.end]
-    ends = line.images and line.images[-1].start > last and line.images[-1].end >= line.end - 2
-    if ends and _APART.search(page.text, last, line.images[-1].start):
-        return True
+    last_image = line.images[-1] if line.images else None
+    if last_image is not None and last_image.start > last:
+        ends = _LINE_ENDS.fullmatch(page.text, last_image.end, line.end) is not None
+        if ends and _APART.search(page.text, last, last_image.start):
+            return True
 
     if len(line.factors) < 2:
         return _takes_turns(page, line)

@@ -127,14 +127,14 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
 
 def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
+    if any(map(_numbered_at_random, table.rows[:_WIDEST])):
+        return False
+
     if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
         # "S_acc | 1/10. S_qua | … ": entries, with bars for colons.
         return not any(_SCORE_FIRST.match(cell.text) for cell in table.rows[0][:_WIDEST])
 
     for row in table.rows[:_WIDEST]:
-        if _numbered_at_random(row):
-            return False
-
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
 

@@ -215,6 +215,8 @@ def test_a_remark_on_one_image_voids_its_scores_only(remark):
         ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
         ("S_qua: Edit 1 gets 3/10\nS_acc: Edit 3 gets , Edit 2 gets 8/10", 3, {(1, "acc"): 8}),
         ("S_qua – **1** – N/A\nS_pre – **1** – 7", 1, {(1, "qua"): 1}),
+        ("a_1.png\nacc | 1. pre | 8; edit_2.png\nacc | 3. pre | 5", 2, {(1, "pre"): 5}),
+        ("edit_1.png\nS_acc: 1, S_pre: 8; edit_2.png\nS_pre: 3", 2, {(1, "pre"): 3}),
         (
             "Image (1): 8 S_acc · 7 S_pre\n(2) 6 - S_acc · 5 - S_pre\n<3>\n4 (S_acc)",
             3,
