@@ -804,7 +804,7 @@ def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkP
         return
 
     for what, found in bordered.items():
-        if found and what.startswith("edit of "):
+        if found and what not in item.images:
             says = (
                 "a border that the source lacks; a judge may take it for a fault or a frame: "
                 "crop it"

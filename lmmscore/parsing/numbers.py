@@ -354,7 +354,8 @@ def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
     r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?"
-    r"|(?:[-–—]+[ ]?){1,4}(?:[ *_]*(?:n/?a|none|null|tbd))?|n/?a"
+    r"|(?:[-–—]+[ ]?){1,4}(?:[ *_]*(?:n/?a|none|null|tbd))?|n/?a|none|null|tbd|unclear|unknown|[?…]"
+    r"|not (?:applicable|available|scored|rated|judged|given)"
     r"|\([ ]*(?:n/?a|[-–—?…]|\.{2,3}|none)?[ ]*\))"
     r"[ \t*_]*(?=\n|\Z)",
     re.IGNORECASE,

@@ -337,9 +337,7 @@ def _spaced(
 
             rows, index = _rows(lines, index, separator, head, written)
             if rows:
-                yield ReplyTable(
-                    [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
-                )
+                yield ReplyTable([head, *rows], line.start(), lines[index - 1].end())
                 break
 
 
@@ -394,9 +392,17 @@ def _heads_images(head: Row, below: str, names: Names) -> bool:
     if len(head) < 3:
         return False
 
+    first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
+    by_factor = names.factor_named(first) is not None
+    # Under "Factor", and beside factors, a bare 1 or A is an image, too.
+    cornered = by_factor and _FACTOR_COLUMN.fullmatch(head[0].text) is not None
+
     images = 0
     for cell in head[1:]:
-        if names.image_named(cell.text) is not None:
+        label = names.image_named(cell.text)
+        if label is None and cornered:
+            label = names.image_labelled(cell.text)
+        if label is not None:
             images += 1
         elif _has_a_number(cell):
             return False
@@ -405,8 +411,7 @@ def _heads_images(head: Row, below: str, names: Names) -> bool:
         return True
 
     # One image beside other columns, and a factor in front of the row below.
-    first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
-    return images == 1 and names.factor_named(first) is not None
+    return images == 1 and by_factor
 
 
 def _is_one_row(head: Row, below: str, names: Names) -> bool:
@@ -474,7 +479,8 @@ def _stand_below(head: Row, row: Row, line: re.Match[str], written: Callable[[in
     titles = _places(head, line.string.rfind("\n", 0, head[-1].start) + 1, written)
     for column, (left, right) in enumerate(_places(row, line.start(), written)):
         distances = [max(first - right, left - last) for first, last in titles]
-        if distances[column] > max(0, min(distances)):
+        own = distances.pop(column)
+        if own > 0 and any(other <= own for other in distances):
             return False
 
     return True
@@ -997,9 +1003,20 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
 
     headings = {column: titles.get(column, "") for column in numeric}
     if len(numeric) == 1:
-        return numeric[0] if _may_head_scores(headings[numeric[0]]) else None
+        # "Factor | A | Overall", with nothing under A: the numbers are not what was asked for.
+        heading = headings[numeric[0]]
+        clear = _SCORE_COLUMN.fullmatch(heading) or not _is_left_empty(titles, rows)
+        return numeric[0] if clear and _may_head_scores(heading) else None
 
     return _column_of_several(headings, rows)
+
+
+def _is_left_empty(titles: Mapping[int, str], rows: Sequence[Row]) -> bool:
+    """Tell whether a column has a heading and nothing below it: scores that were never given."""
+    return any(
+        title and all(column >= len(row) or _BLANK_CELL.fullmatch(row[column].text) for row in rows)
+        for column, title in titles.items()
+    )
 
 
 def _column_of_several(headings: Mapping[int, str], rows: Sequence[Row]) -> int | None:
