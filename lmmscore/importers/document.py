@@ -112,7 +112,7 @@ _YAML = (".yaml", ".yml")
 def _data(path: Path, text: str, inner: str) -> Any:
     """Return what a JSON or YAML file holds. Raises FileProblem.
 
-    JSON that is none is an error only where something in it was named: else it is plain text.
+    JSON that is none may still hold a chat, a message a line, unless something in it was named.
     """
     if path.suffix.lower() in _YAML:
         return parse_yaml(text, str(path))
@@ -654,13 +654,29 @@ def import_document(
         # A text inside a program or a table is a prompt, whatever it looks like.
         try:
             transcript = load_transcript(Path(source))
-        except FileProblem:
+        except FileProblem as error:
+            if Path(source).suffix.lower() == ".json":
+                raise _no_chat(Path(source), words.text) from error
+
             return _from_prompt(words, head, given)
 
         if _is_chat(transcript, words):
             return _from_chat(transcript, head, given)
 
     return _from_prompt(words, head, given)
+
+
+def _no_chat(path: Path, text: str) -> FileProblem:
+    """Return the error for JSON that is no chat: its brackets and keys are nobody's words."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return FileProblem(
+            f"{path}: not JSON ({error}); if it is cut off, save it again, and if it is the plain "
+            "text of a prompt, name it .txt"
+        )
+
+    return _no_such_text(path, "", _strings_in(data))
 
 
 def _is_chat(transcript: Transcript, words: FoundWords) -> bool:

@@ -220,6 +220,22 @@ def test_an_answer_that_fits_nothing_is_refused_at_import(
         import_document(path, "p", answers)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"messages": [{"role": "user", "content": "Rate the accuracy from 1 to 10', "cut off"),
+        ('["Rate the accuracy from 1 to 10.", "Rate the quality."]', "prompts.json:0"),
+        ("[1, 2]", "no text in it"),
+    ],
+)
+def test_json_that_is_no_chat_is_no_prompt(text: str, words: str, tmp_path: Path) -> None:
+    """A judge would be asked in brackets and keys."""
+    path = tmp_path / "prompts.json"
+    path.write_text(text)
+    with pytest.raises(FileProblem, match=words):
+        import_document(path)
+
+
 @pytest.mark.parametrize("answer", ["10-1", "nan-inf", "a lot"])
 def test_what_is_no_scale_is_not_taken_for_one(answer: str) -> None:
     """A scale that is typed wrongly is said at once."""
