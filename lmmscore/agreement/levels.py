@@ -21,6 +21,7 @@ from lmmscore.agreement.statistics import (
     statistics,
 )
 from lmmscore.stats import (
+    SAME,
     Floats,
     GroupRanks,
     Interval,
@@ -55,6 +56,10 @@ def told(counts: Mapping[str, int], between: str = ", ") -> str:
     return between.join(f"{reason} ({count})" for reason, count in counts.items())
 
 
+THE_SAME = "it is the same on all of these items, which says nothing about others"
+"""Why a value has no interval where no item changes it: one of no width would look certain."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
     """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
@@ -83,10 +88,19 @@ class AgreementRow:
 
     @property
     def limits(self) -> tuple[float | None, float | None]:
-        """The 95% interval; nothing where there is none."""
+        """The 95% interval; nothing where there is none, or one of no width."""
         if self.interval is None or self.value is None:
             return None, None
-        return self.interval.low, self.interval.high
+
+        low, high = self.interval.limits or (0.0, 0.0)
+        return (low, high) if high - low > SAME else (None, None)
+
+    @property
+    def why_no_interval(self) -> str:
+        """Why a value has no interval; empty where it has one, or was never to have any."""
+        if self.interval is None or self.limits[0] is not None:
+            return ""
+        return self.interval.why or THE_SAME
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as a JSON object: full precision, null with a reason where undefined."""
@@ -108,8 +122,8 @@ class AgreementRow:
         }
         if self.value is None:
             data["why"] = self.why or "it is not defined on these scores"
-        elif self.interval is not None and low is None:
-            data["why"] = self.interval.why
+        elif self.why_no_interval:
+            data["why"] = self.why_no_interval
 
         return data | dict(self.extra)
 

@@ -247,7 +247,7 @@ def _limits_or_why(row: AgreementRow) -> str:
     low, high = row.limits
     if low is not None and high is not None:
         return span((low, high), 2)
-    return f"undefined, because {row.interval.why if row.interval else row.why}"
+    return f"undefined, because {row.why_no_interval or row.why}"
 
 
 def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
@@ -259,8 +259,8 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
             fates.setdefault(f"undefined, because {row.why}", []).append(row.factor)
         elif row.left_out:
             fates.setdefault(f"left out: {told(row.left_out)}", []).append(row.factor)
-        elif row.interval is not None and row.interval.why:
-            fates.setdefault(f"no interval: {row.interval.why}", []).append(row.factor)
+        elif row.why_no_interval:
+            fates.setdefault(f"no interval: {row.why_no_interval}", []).append(row.factor)
 
     for fate, factors in fates.items():
         everywhere = len(factors) == len(rows) and len(rows) > 1

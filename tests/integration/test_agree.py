@@ -351,6 +351,16 @@ def test_a_judge_like_the_crowd_is_about_as_good_as_a_rater(tmp_path: Path) -> N
     assert "overall: about as good as one more rater" in result.stdout
 
 
+def test_an_error_that_is_the_same_everywhere_has_no_interval(tmp_path: Path) -> None:
+    """A judge 1 above everybody on 28 items may be 2 above on the next."""
+    many = {f"i{k:02d}": 1 + k % 7 for k in range(28)}
+    above = {item: score + 1 for item, score in many.items()}
+    rows = json.loads(agree(*files(tmp_path, rated(many), above), "--json").stdout)["rows"]
+    errors = [row for row in rows if row["statistic"] in {"mae", "bias"} and row["level"] == "item"]
+    assert {row["value"] for row in errors} == {1.0}
+    assert all(row["low"] is None and "the same on all" in row["why"] for row in errors)
+
+
 def test_a_judge_at_odds_with_the_crowd_is_below_any_rater(tmp_path: Path) -> None:
     """A judge that orders everything the other way round is below every rater."""
     many = {f"i{k:02d}": 1 + k % 7 for k in range(28)}
