@@ -25,6 +25,8 @@ _START = re.compile(
     """,
     re.VERBOSE,
 )
+_SECTION_NUMBER = re.compile(r"§?[ ]?(?P<section>[0-9]{1,2})\.(?P<sub>[0-9]{1,2})\.?[ ]+")
+_BRACKETED_NUMBER = re.compile(r"[\[(](?P<sub>[0-9]{1,2})[\])][ ]+\Z")
 # A line of YAML, `- image: 2`. Where one thing is scored, its number may be the score.
 _KEYED_IMAGE = re.compile(
     r"(?:image|edit|picture|image_id|image_number)[ ]*:[ ]*(?P<number>[0-9]{1,3})[ ]*",
@@ -106,6 +108,8 @@ class Page:
         self.names = names
         self.n = names.n
         self.original = original
+        self.numbering: list[Span] = []
+        """Numbers in brackets that only number the factors behind them: "[2] Quality: 7"."""
         self.lines = self._lines()
         self.tables: list[Span] = []
         """Stretches that are tables, and not prose."""
@@ -128,7 +132,44 @@ class Page:
                 lines.append(line)
                 gap, newlines, start = False, "\n", place
 
+        self._find_numbering(lines)
         return _one_naming(self._without_keys_amid(lines))
+
+    def _find_numbering(self, lines: Sequence[Line]) -> None:
+        """Find the numbers that count factors, each the same in every section: `3.1 Accuracy`, at
+        the head of lines, which it is no part of; and "[1] Accuracy: 7; [2] Quality: 5"."""
+        opening: dict[int, re.Match[str]] = {}
+        brackets: list[tuple[str, re.Match[str]]] = []
+        for index, line in enumerate(lines):
+            section = _SECTION_NUMBER.match(self.text, line.head, line.end)
+            if section and line.factors and line.factors[0].start == section.end():
+                opening[index] = section
+
+            for factor in line.factors:
+                bracket = _BRACKETED_NUMBER.search(self.text, line.start, factor.start)
+                if bracket:
+                    brackets.append((factor.key, bracket))
+
+        counts = [(lines[index].factors[0].key, int(found["sub"])) for index, found in opening.items()]
+        sections = {found["section"] for found in opening.values()}
+        if len(sections) <= self.n and self._counts_factors(counts):
+            for index, found in opening.items():
+                lines[index].head = found.end()
+
+        if self._counts_factors([(key, int(found["sub"])) for key, found in brackets]):
+            self.numbering = [found.span() for _, found in brackets]
+
+    def _counts_factors(self, counts: Sequence[tuple[str, int]]) -> bool:
+        """Tell whether numbers count factors: each has its own, and keeps it."""
+        numbers = dict(counts)
+        if len(counts) < 3 or any(numbers[key] != number for key, number in counts):
+            return False
+
+        distinct = len(set(numbers.values())) == len(numbers)
+        small = all(1 <= number <= len(self.names.factors) for number in numbers.values())
+        # Scores of a single image may be small and unlike, too, but hardly in their order.
+        ascending = list(numbers.values()) == sorted(numbers.values())
+        return distinct and small and (ascending or len(counts) > len(numbers))
 
     def _without_keys_amid(self, lines: list[Line]) -> list[Line]:
         """Return the lines; where a key names an image behind scores of the same record, in YAML
@@ -549,9 +590,25 @@ def _open_parts(page: Page, line: Line, state: _State, *, unsure: bool) -> None:
         state.entries = part.start < line.end
         if _is_aside(page, line, part):
             state.resumed(before)
+        elif _ends_strangely(page, line, part):
+            state.closed()
 
 
 _IN_WORDS = re.compile(r"[^\W\d_]{2,}")
+
+
+def _ends_strangely(page: Page, line: Line, part: Part) -> bool:
+    """Tell whether a line of scores ends in an image behind words that nobody knows: they may set
+    it against this one, or head the next lines. "S_pre: 8; zachter dan afbeelding 3"."""
+    if page.text[part.start : line.end].strip(" .:") or not line.factors:
+        return False
+
+    named = [image for image in line.images if line.factors[0].start < image.end <= part.start]
+    if not named:
+        return False
+
+    lead = re.split(r"[.;:,–—|][ ]", page.text[line.head : named[-1].start])[-1]
+    return not (heads_plainly(lead) and lead.isascii())
 
 
 def _is_aside(page: Page, line: Line, part: Part) -> bool:
@@ -785,7 +842,7 @@ _COMPARES = re.compile(
     r"""
     \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between
       |against
-      |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+)\b
+      |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+|dan|als)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -292,7 +292,7 @@ class Prose:
         if not line.factors or self.page.in_table(line):
             return []
 
-        taken = [(image.start, image.end) for image in line.images]
+        taken = [*((image.start, image.end) for image in line.images), *self.page.numbering]
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )

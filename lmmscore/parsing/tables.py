@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -596,7 +597,7 @@ class _TableReader:
     ) -> None:
         self.names = names
         self.n = names.n
-        self.rows = _image_first(self._without_numbering(table.rows))
+        self.rows = _image_first(self._without_numbering(table.rows, above))
         self.head, *self.body = self.rows
         self._tops = self._stated_tops()
         """The tops of the scales that its headings state."""
@@ -605,19 +606,24 @@ class _TableReader:
         self.factor = factor
         """The factor that heads the whole table."""
 
-    def _without_numbering(self, rows: list[Row]) -> list[Row]:
+    def _without_numbering(self, rows: list[Row], above: int | None) -> list[Row]:
         """Return the rows without a first column that counts them, before one of factors or of
         images: `No. | Factor | Image 1`."""
         head, *body = rows
-        counted = [row[0].text.rstrip(".)") for row in body]
-        running = [str(number) for number in range(1, len(body) + 1)]
-        if not _COUNT_COLUMN.fullmatch(head[0].text) or counted[: len(running)] != running:
+        if not _COUNT_COLUMN.fullmatch(head[0].text):
             return rows
 
+        counted = [row[0].text.rstrip(".)") for row in body]
         second = [self._factor_in(row[1]) for row in body if len(row) > 1]
-        by_factor = len(second) > 1 and None not in second and len({*second}) == len(second)
+        by_factor = None not in second and len({*second}) == len(second)
+        several = len(second) > (above is None)
+        if by_factor and several and _ascends(counted):
+            # Factors that are left out may keep their numbers: 1, 2, 4.
+            return [row[1:] for row in rows if len(row) > 1]
+
+        running = counted == [str(number) for number in range(1, len(body) + 1)]
         listed = len(head) > 3 and _FACTOR_COLUMN.fullmatch(head[2].text)
-        if by_factor or (listed and _IMAGE_COLUMN.fullmatch(head[1].text)):
+        if running and listed and _IMAGE_COLUMN.fullmatch(head[1].text):
             return [row[1:] for row in rows if len(row) > 1]
         return rows
 
@@ -934,6 +940,13 @@ class _TableReader:
             made.append(image)
 
         return made
+
+
+def _ascends(counted: Sequence[str]) -> bool:
+    """Tell whether cells count up."""
+    if not all(map(str.isdecimal, counted)):
+        return False
+    return all(int(former) < int(later) for former, later in pairwise(counted))
 
 
 def _image_first(rows: list[Row]) -> list[Row]:
