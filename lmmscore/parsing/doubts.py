@@ -875,11 +875,33 @@ def _is_of_another_order(sentence: _Sentence) -> bool:
     if _REORDERED.search(sentence.text):
         return True
 
+    listed = _LISTED_IMAGES.match(sentence.text)
+    if listed is not None and not _counts_up(listed["items"]):
+        return True
+
     if not _ORDER.search(sentence.text):
         return not all(map(_ascends, _SIGNS_IN_A_ROW.findall(sentence.text)))
 
     named = [position for positions in sentence.images for position in positions]
     return named != sorted(named) or not _ascends(sentence.text)
+
+
+# `images: [Image 3, Image 1]`, `ids = ["c", "a"]`
+_LISTED_IMAGES = re.compile(
+    r"\W*(?:images?|imgs?|edits?|pictures?|ids?|methods?|labels?|names?|index)\W{0,2}[ ]*[:=][ ]*"
+    r"[\[(](?P<items>[^\[\]()]*)[\])]",
+    re.IGNORECASE,
+)
+
+
+def _counts_up(items: str) -> bool:
+    """Tell whether the items of a list end in 1, 2, 3 or in A, B, C."""
+    ends = [re.search(r"([0-9]{1,2}|\b[A-Za-z])\W*$", item) for item in items.split(",")]
+    signs = [end[1].lower() if end else "" for end in ends]
+    return signs in (
+        [str(number) for number in range(1, len(signs) + 1)],
+        list("abcdefghijklmnopqrstuvwxyz"[: len(signs)]),
+    )
 
 
 def _ascends(text: str) -> bool:

@@ -150,7 +150,9 @@ class Page:
                 if bracket:
                     brackets.append((factor.key, bracket))
 
-        counts = [(lines[index].factors[0].key, int(found["sub"])) for index, found in opening.items()]
+        counts = [
+            (lines[index].factors[0].key, int(found["sub"])) for index, found in opening.items()
+        ]
         sections = {found["section"] for found in opening.values()}
         if len(sections) <= self.n and self._counts_factors(counts):
             for index, found in opening.items():

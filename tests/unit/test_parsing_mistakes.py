@@ -368,3 +368,71 @@ def test_scores_of_what_was_not_given_are_not_replaced_by_their_announcement():
         "I was not given the edited image. The scores would have this form:\n\nS_acc: 7\nS_pre: 5"
     )
     assert read_text(reply, FOUR, 1).scores == {}
+
+
+OUTLINE = """1. Edit 1
+  1.1 S_acc – 4
+  1.2 S_pre – 5
+  1.4 S_real – n/a
+2. Edit 2
+  2.1 S_acc – 9
+  2.3 S_qua – 7"""
+IN_BRACKETS = """**Image 1** [1] S_acc: 9; [2] S_pre: 3; [3] S_qua: 4; [4] S_real: 5
+**Image 2** [1] S_acc: —; [4] S_real: —"""
+A_TABLE_EACH = """## Image 1
+| No. | Criterion | Mark |
+|---|---|---|
+| 2 | S_pre | 9 |
+| 4 | S_real | 5 |
+
+## Image 2
+| No. | Criterion | Mark |
+|---|---|---|
+| 1 | S_acc | 7 |"""
+AN_OUTLINE = {(1, "acc"): 4, (1, "pre"): 5, (2, "acc"): 9, (2, "qua"): 7}
+BRACKETED = {(1, "acc"): 9, (1, "pre"): 3, (1, "qua"): 4, (1, "real"): 5}
+TABLED = {(1, "pre"): 9, (1, "real"): 5, (2, "acc"): 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [(OUTLINE, AN_OUTLINE), (IN_BRACKETS, BRACKETED), (A_TABLE_EACH, TABLED)],
+)
+def test_numbers_that_count_factors_are_no_scores(text, scores):
+    """Where a score is left out, the number of its line or row must not stand in for it."""
+    found = read_text(text, FOUR, 2).scores
+    assert found.items() <= scores.items()
+    assert found
+
+
+@pytest.mark.parametrize(
+    "order", ["images: [Image 3, Image 1, Image 2]", 'ids = ["c", "a", "b"]', "methods: [x, y, z]"]
+)
+def test_lists_of_scores_are_not_put_in_an_order_that_the_reply_contradicts(order):
+    """Scores listed by image belong to the images in the order that the reply states."""
+    lists = "acc: [7, 5, 4]\npre: [8, 1, 2]\nqua: [3, 6, 9]\nreal: [4, 4, 5]"
+    assert read_text(f"images: [Image 1, Image 2, Image 3]\n{lists}", FOUR, 3).complete
+    assert read_text(f"{order}\n{lists}", FOUR, 3).scores == {}
+
+
+@pytest.mark.parametrize("remark", ["zachter dan afbeelding 3", "plus net que l'image 3"])
+def test_a_remark_in_another_language_does_not_head_the_next_lines(remark):
+    """An image that ends a line of scores behind unknown words may be mentioned only."""
+    text = f"Image 2\nS_acc: 5\nS_pre: 8; {remark}\nS_qua: 7"
+    assert {cell[0] for cell in read_text(text, FOUR, 3).scores} == {2}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Factor                **1**  Overall\nS_acc     6      8\nS_pre            9",
+        "Factor\tA\tOverall\nS_acc\t\t9\nS_pre\t-\t6",
+        "Factor    Image 1 (nice)        Image 2 (nice)\nS_acc     —               5\nS_pre     3              4",
+    ],
+)
+def test_a_number_in_another_column_is_not_the_score_that_is_missing(table):
+    """What stands under "Overall", or under nothing, is nobody's score."""
+    found = read_text(table, FOUR, 2 if "Image 2" in table else 1).scores
+    assert (1, "pre") not in found or found[1, "pre"] == 3
+    assert (2, "acc") not in found
+    assert 9 not in found.values()
