@@ -378,7 +378,7 @@ OUTLINE = """1. Edit 1
   2.1 S_acc – 9
   2.3 S_qua – 7"""
 IN_BRACKETS = """**Image 1** [1] S_acc: 9; [2] S_pre: 3; [3] S_qua: 4; [4] S_real: 5
-**Image 2** [1] S_acc: —; [4] S_real: —"""
+**Image 2** [1] S_acc: 3; [4] S_real: —"""
 A_TABLE_EACH = """## Image 1
 | No. | Criterion | Mark |
 |---|---|---|
@@ -390,7 +390,7 @@ A_TABLE_EACH = """## Image 1
 |---|---|---|
 | 1 | S_acc | 7 |"""
 AN_OUTLINE = {(1, "acc"): 4, (1, "pre"): 5, (2, "acc"): 9, (2, "qua"): 7}
-BRACKETED = {(1, "acc"): 9, (1, "pre"): 3, (1, "qua"): 4, (1, "real"): 5}
+BRACKETED = {(2, "acc"): 3, (1, "acc"): 9, (1, "pre"): 3, (1, "qua"): 4, (1, "real"): 5}
 TABLED = {(1, "pre"): 9, (1, "real"): 5, (2, "acc"): 7}
 
 
