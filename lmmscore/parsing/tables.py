@@ -955,7 +955,8 @@ def _image_first(rows: list[Row]) -> list[Row]:
     titles = {column: cell.text for column, cell in enumerate(rows[0])}
     found = [_matching(kind, titles) for kind in (_IMAGE_COLUMN, _FACTOR_COLUMN, _EXACTLY_SCORES)]
     order = [columns[0] for columns in found if len(columns) == 1]
-    if len(order) < len(found) or order == sorted(order):
+    if len(set(order)) < len(found) or order == sorted(order):
+        # "Edited image" may head images or their scores, and is no two columns.
         return rows
 
     order += [column for column in titles if column not in order]

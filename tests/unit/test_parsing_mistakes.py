@@ -436,3 +436,9 @@ def test_a_number_in_another_column_is_not_the_score_that_is_missing(table):
     assert (1, "pre") not in found or found[1, "pre"] == 3
     assert (2, "acc") not in found
     assert 9 not in found.values()
+
+
+def test_a_column_that_could_be_two_things_is_one():
+    """ "Edited image" heads scores here, and could head images: nothing breaks on it."""
+    table = "| Factor | Ground truth image | Edited image |\n|---|---|---|\n| S_acc | 9 | 4 |"
+    assert read_text(table, FOUR, 1).scores == {(1, "acc"): 4}
