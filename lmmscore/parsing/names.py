@@ -149,6 +149,18 @@ _MOST_LABELS = 4096
 _LONGEST_LABEL = 60
 
 
+_MOST_ABBREVIATED = 3
+_CUT_SHORT = re.compile(r"\s*(?:[^\W\d_]{3,}\s+)*[^\W\d_]{3,}\.(?:\s*[^\W\d_]{3,}\.?)*\s*")
+
+
+def _shortens(words: Sequence[str], name: Sequence[str]) -> bool:
+    """Tell whether words are those of a name, each whole or cut short with a full stop."""
+    return len(words) == len(name) and all(
+        whole.startswith(word[:-1]) if word.endswith(".") else word == whole
+        for word, whole in zip(words, name, strict=True)
+    )
+
+
 class Names:
     """Finds factors and images by name, for one question: these factors, n images."""
 
@@ -191,7 +203,21 @@ class Names:
             if factor is not None:
                 return factor
 
-        return None
+        return self._abbreviated(label)
+
+    def _abbreviated(self, label: str) -> Factor | None:
+        """Return the one factor that a label names with words cut short: `Acc.`, `Visual Qual.`"""
+        words = label.casefold().split()
+        if len(words) > _MOST_ABBREVIATED or not _CUT_SHORT.fullmatch(label):
+            return None
+
+        found = {
+            factor.key
+            for factor in self.factors
+            for name in factor.names
+            if _shortens(words, name.casefold().split())
+        }
+        return self._by_key[found.pop()] if len(found) == 1 else None
 
     def keys_listed(self, text: str, start: int, end: int) -> bool:
         """Tell whether all keys stand here in their order: `(acc, pre, qua, real)`."""
@@ -444,7 +470,7 @@ def _positions_added(text: str, last: int, more: re.Match[str], end: int) -> Seq
 _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
-    while whose plus both then my s de la el der die das für en points pts where image edit images
+    while whose plus both then my s de la el le il der die das den dem für en points pts where image edit images
     factor factors assign breakdown order output outputs""".split()
 )
 # Where one thing is scored, the overall is that one.

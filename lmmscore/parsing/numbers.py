@@ -201,7 +201,8 @@ _UNIT_RUNS_ON = re.compile(
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 _ENDS = re.compile(
     r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*"
-    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|für|bei|pour|en|em|per)?\s*)?\Z"
+    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|una?|une|um|eine?|bei|pour|en|em|per"
+    r"|für(?:\s(?:die|den|das))?)?\s*)?\Z"
 )
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -213,7 +214,7 @@ _RUNS_ON = re.compile(
         |(?:undecided|unscored|skipped|omitted|left[ ]open
           |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)
         |[0-9]+(?![0-9.]*[ ][a-z]{3}))
-    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
         |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
@@ -383,6 +384,11 @@ _EXPLAINS = re.compile(
       [ ]*[,;:.!|(\[。，；（·•]
     | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
     | [ ]{2,}(?=[^\W\d])
+    | [ ]+(?:instead[ ]of|rather[ ]than)[ ](?:an?[ ])?[0-9]+(?:\.[0-9])?(?:/[0-9]+)?[ ]?
+      (?:[,.;)](?![0-9])|(?:because|as|since|due|for|owing|given)\b|$)
+    | [ ]+is[ ](?:fair|fitting|justified|appropriate|reasonable|deserved|warranted)
+      (?=[,.;]|[ ](?:because|as|since|given|considering|due)\b|$)
+    | [ ]/[ ](?=(?:total|sum|overall|average|mean)[ ]*[:=])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
@@ -440,10 +446,15 @@ _NAMED_OTHERWISE = re.compile(
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
         |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of
-        |of(?:[ ](?:the|all|these))?|scale
+        |(?:of|sur|von)(?:[ ](?:the|all|these))?|scale
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
+      |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
+        (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
+      # "3 stripes became 2": so many of them there are now.
+      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ][a-z]{2,}[ ](?:became|turned[ ]into)
+      |\bfrom[ ](?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks|stars)[a-z]{3,}s[ ]to
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
     )[ ]*[:=(#'‘“"]*[ ]*\Z
@@ -473,8 +484,35 @@ def competitors(
             continue
         if _LETTERING.search(text, max(start, number.start - 60), number.start):
             continue
+        if _accounts_for(text, number, start, end, scale, value):
+            continue
 
         yield number
+
+
+_BRACKET = re.compile(r"[(\[][^()\[\]\n]*[)\]]")
+_LEGEND = re.compile(r".(?:[ ]*[0-9]{1,3}[ ]?(?:=|means)[ ]?[^\d=\n]{2,60}){2,6}")
+_MEAN_OF = re.compile(r".(?:the[ ])?(?:mean|average)[ ](?:of|between)\b", re.IGNORECASE)
+
+
+def _accounts_for(
+    text: str, number: Number, start: int, end: int, scale: Scale, value: Fraction
+) -> bool:
+    """Tell whether a bracket around a number says how the score came about: "7 (the mean of 6 and
+    8)", or what the scale means: "6 (1 = not done, 10 = done)"."""
+    opened = max(text.rfind("(", start, number.start), text.rfind("[", start, number.start))
+    bracket = _BRACKET.match(text, opened, end) if opened >= 0 else None
+    if bracket is None or bracket.end() < number.end:
+        return False
+
+    inside = [
+        each.value
+        for each in numbers_in(text, opened, bracket.end())
+        if not counts(text, each, bracket.end())
+    ]
+    if _LEGEND.fullmatch(bracket[0]):
+        return max(inside) == scale.high and not is_upside_down(bracket[0])
+    return _MEAN_OF.match(bracket[0]) is not None and sum(inside) == value * len(inside)
 
 
 # `now says "Route 4"`: what is written in the picture.
@@ -842,14 +880,15 @@ _JOINT = re.compile(
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
-      |clean|decent|mere|also
+      |clean|decent|mere|also|leads
       |score|rating|sub-?score
       |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
-      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b){0,4}
+      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
+      (?:,[ ](?:at[ ]|with[ ])?(?:an?[ ])?(?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?(?:[,.;](?![0-9])|$)))?){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -940,7 +979,11 @@ def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, l
     return alone and number.top is None and text.startswith(" ", name.end)
 
 
-_AFTER_ITS_NUMBER = re.compile(r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z")
+# "4 (", or "[4] " where a line begins.
+_AFTER_ITS_NUMBER = re.compile(
+    r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z"
+    r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
+)
 _SCORE_AT_THE_END = re.compile(
     r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
     re.IGNORECASE,
@@ -957,7 +1000,7 @@ def _is_counted_beside_a_score(
     if not counts(line.text, number, limit):
         return False
     return (
-        _AFTER_ITS_NUMBER.search(line.text, line.start, name.start) is not None
+        _AFTER_ITS_NUMBER.search(line.text[line.start : name.start]) is not None
         or _SCORE_AT_THE_END.search(line.text, number.end, limit) is not None
     )
 
@@ -985,7 +1028,7 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour|is(?=[ ]the\b))\b
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
       (?:[ ]+(?:the|its|an?|overall|die
       |la))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?

@@ -79,7 +79,7 @@ _NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][^()\[\]\n]{1,120}[)\]]")
 # Behind an image, up to its number.
 _GIVEN_TO_IMAGE = re.compile(
-    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?"
+    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?|['’]s[ ]"
 )
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 # "Image 3 loses 4 points in realism": how many are missing, not how many there are.
@@ -122,6 +122,12 @@ _SOMEONE_SAID = re.compile(
     r"(?:has|gets?|scores?|receives?|earns?|erhält|bekommt|obtient|reçoit|recibe|obtiene)\b"
     r"|^[ ]*def[ ]\w+\("
     r"|\be\.g\.[ ]*[\"“(]*\Z",
+    re.IGNORECASE,
+)
+# "Of the 40 points, 10 go to accuracy, …"
+_SHARED_OUT = re.compile(
+    r"\b(?:of|from)[ ](?:(?:the|all|these|a|my)[ ])?(?:total[ ](?:of[ ])?)?"
+    r"(?:[0-9]{1,3}|hundred|forty)[ ](?:points|marks)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
@@ -273,17 +279,19 @@ class Prose:
             for index, found in enumerate(self._pairs)
             if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
         ]
-        if len(numbered) < 3:
-            return
-
-        steps = _steps([self._pairs[index][0].value for index in numbered])
-        if steps in ({Fraction(1)}, {Fraction(1, 10)}):
+        values = [self._pairs[index][0].value for index in numbered]
+        if _counts_up(values) or any(map(self._has_a_bracketed_number, self.page.lines)):
             for index in numbered:
                 self._pairs[index] = []
 
+    def _has_a_bracketed_number(self, line: Line) -> bool:
+        """Tell whether a line with a score is numbered: "[3] Quality: 7". So are the others."""
+        return line.number is not None and "]" in self.text[line.start : line.head]
+
     def _is_numbered(self, pair: Pair[FactorName]) -> bool:
-        """Tell whether nothing but a space joins a number to the name behind it."""
-        return self.text[pair.mark.span[1] : pair.name.start].isspace()
+        """Tell whether nothing but a space or a bracket joins a number to the name behind it."""
+        joint = self.text[pair.mark.span[1] : pair.name.start]
+        return joint.lstrip("])").isspace()
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -732,19 +740,21 @@ class Prose:
     def _beside_another(
         self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
     ) -> Pair[FactorName]:
-        """Return a pair with its score where what stands beside it in brackets is said of another
-        image: "S_acc: 9 (Image 2: 3)"."""
+        """Return a pair with its score where what stands beside it is said of another image:
+        "S_acc: 9 (Image 2: 3)", "S_acc: 9. Better than Image 2's 3."."""
         if self.n == 1 or pair.mark.kind is not FaultKind.AMBIGUOUS or pair.backward:
+            return pair
+        if positions is None:
             return pair
 
         bracket = _IN_BRACKETS.match(self.text, pair.end, line.end)
-        if bracket is None or positions is None:
-            return pair
-
+        bracketed = bracket.end() if bracket else pair.end
         others: set[int] = set()
         for image in line.images:
-            if bracket.start() < image.start < bracket.end() and image.positions != positions:
-                given = _GIVEN_TO_IMAGE.match(self.text, image.end, bracket.end())
+            owns = self.text.startswith(("'s ", "’s "), image.end)
+            beside = pair.end <= image.start < (line.end if owns else bracketed)
+            if beside and image.positions != positions:
+                given = _GIVEN_TO_IMAGE.match(self.text, image.end, line.end)
                 others |= {each.start for each in numbers_in(self.text, image.start, image.end)}
                 others |= {given.end()} if given else set()
 
@@ -943,6 +953,9 @@ class Prose:
         if commands(lead):
             # "Add 1 to S_acc, 2 to S_pre"
             return Kind.DIFFERENCE
+
+        if _SHARED_OUT.search(self.text, line.head, found[0].end):
+            return Kind.WEIGHTS
 
         if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN
@@ -1583,6 +1596,14 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
 def _steps(values: Sequence[Fraction | None]) -> set[Fraction]:
     """Return the differences between numbers in a row: those of `3.1, 3.2, 3.3` number sections."""
     return {later - former for former, later in pairwise(values) if former and later}
+
+
+def _counts_up(values: Sequence[Fraction | None]) -> bool:
+    """Tell whether three or more numbers count something; for each image they may begin anew."""
+    # What lies between the last of one image and the first of the next is no step.
+    runs = [(former, later) for former, later in pairwise(values) if later != values[0]]
+    steps = {later - former for former, later in runs if former and later}
+    return len(values) > 2 and steps in ({Fraction(1)}, {Fraction(1, 10)})
 
 
 def _pairs_inside(found: Sequence[Pair[FactorName]], part: Part) -> list[Pair[FactorName]]:

@@ -49,7 +49,7 @@ _MARKS = re.compile(
         |\[/?INST\])
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
     | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
-        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}))
+        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§]{1,2}))
     | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
@@ -257,7 +257,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}†‡§¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
