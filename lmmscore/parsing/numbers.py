@@ -888,7 +888,8 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
-      (?:,[ ](?:at[ ]|with[ ])?(?:an?[ ])?(?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?(?:[,.;](?![0-9])|$)))?){0,4}
+      (?:,[ ](?:at[ ]|with[ ])?(?:an?[ ])?
+        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?(?:[,.;](?![0-9])|$)))?){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,

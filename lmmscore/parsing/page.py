@@ -16,7 +16,7 @@ from lmmscore.parsing.verdict import LASTING, Kind
 _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
-    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
+    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z])|:{1,2}[ ])*)
     (?P<numbering>\(?(?P<number>[0-9]{1,3})
       (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
         |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*
@@ -1243,7 +1243,7 @@ _LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ 
 
 def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     """Tell whether a line that scores nothing may begin something new, though it is no heading."""
-    goes_on = not line.gap and page.text.startswith("  ", line.start)
+    goes_on = not line.gap and page.text.startswith(("  ", "::"), line.start)
     if goes_on:
         return False
 

@@ -13,6 +13,7 @@ from lmmscore.parsing.numbers import (
     Number,
     Pair,
     competitors,
+    counts,
     entry_fault,
     number_at,
     numbers_in,
@@ -94,7 +95,7 @@ _COMPARED_BEHIND = re.compile(
 _GIVEN_BELOW = re.compile(
     r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
     r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
-    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
+    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better|score|rating)?[ ]*[:,]?[ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
 )
@@ -185,13 +186,20 @@ _AT_THE_END = re.compile(
     re.IGNORECASE,
 )
 _I_GIVE = (
-    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
+    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:(?:give|rate|score|assign|award)(?:[ ](?:it|this))?"
+    r"|(?:settled?|decided?)[ ](?:on|for)|went[ ]with|arrived?[ ]at)(?:[ ]an?)?"
 )
 # "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
     rf"(?:(?:^|[.!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:score|rating|grade|mark)[ ]*[:=]"
     rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
+    re.IGNORECASE,
+)
+# "… I settled on 6.", a sentence of its own.
+_I_GIVE_AT_THE_END = re.compile(
+    rf"(?:^|[.!?][ ]){_I_GIVE}[ ](?P<value>[0-9]{{1,3}}(?:\.[0-9]{{1,3}})?)"
+    r"(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
 # "S_acc: not scored vs. 3/10"
@@ -254,6 +262,7 @@ class Prose:
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
         self._drop_section_numbers()
+        self._drop_counts()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
@@ -282,6 +291,20 @@ class Prose:
         values = [self._pairs[index][0].value for index in numbered]
         if _counts_up(values) or any(map(self._has_a_bracketed_number, self.page.lines)):
             for index in numbered:
+                self._pairs[index] = []
+
+    def _drop_counts(self) -> None:
+        """Drop numbers that only count something where the score has a line of its own below:
+        "Preservation: 1 of the 3 boats was lost.", and there "Score: 6"."""
+        for index, (line, below) in enumerate(pairwise(self.page.lines)):
+            found = self._pairs[index]
+            if len(found) != 1 or found[0].mark.kind is not FaultKind.AMBIGUOUS:
+                continue
+
+            number = number_at(self.text, found[0].mark.span[0], line.end)
+            label = _OWN_LABEL.match(self.text, below.head, below.end)
+            scored = label is not None and number_at(self.text, label.end(), below.end) is not None
+            if scored and number is not None and counts(self.text, number, line.end):
                 self._pairs[index] = []
 
     def _has_a_bracketed_number(self, line: Line) -> bool:
@@ -1374,6 +1397,12 @@ class Prose:
         lines = self.page.lines
         top = index
 
+        below = lines[index + 1 : index + 3]
+        if len(below) > 1 and self._is_bare_number(below[0]) and self._is_bare_name(below[1]):
+            if below[0].gap and not below[1].gap:
+                # A blank line parts it from this name, and none from the next.
+                return True
+
         while top:
             above = lines[top - 1]
             if not self._is_bare_number(above) and not self._is_bare_name(above):
@@ -1402,6 +1431,10 @@ class Prose:
         """Tell whether a line may name something that the number below it is of."""
         words = self.page.words(line)
         if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
+            return False
+
+        # What defines a name in a list of definitions is none itself.
+        if self.text.startswith("::", line.start):
             return False
 
         if is_neutral(words):
@@ -1439,7 +1472,9 @@ class Prose:
         if far:
             return []
 
-        explained = number if number is not None and number.top == scale.high else None
+        defined = self.text[line.start : line.head].lstrip().startswith(":")
+        told = number is not None and (defined or number.top == scale.high)
+        explained = number if told else None
         if explained and empty and not entry_fault(self.text, explained, line.end, scale):
             # "8/10, since …"
             return [explained.mark(scale)]
@@ -1454,7 +1489,12 @@ class Prose:
 
     def _number_at_the_end(self, line: Line, scale: Scale) -> list[Mark]:
         """Return the score that ends a line of explanation, "… 8/10", unless it has a label."""
-        ended = _AT_THE_END.search(self.text[line.head : line.end])
+        words = self.text[line.head : line.end]
+        given = _I_GIVE_AT_THE_END.search(words)
+        if given is not None and not line.images and not CONDITION.search(words):
+            return self._last_number(line.head + given.start("value"), line.head, line.end, scale)
+
+        ended = _AT_THE_END.search(words)
         if ended is None or Fraction(ended["top"]) != scale.high:
             return []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
 
@@ -32,6 +33,7 @@ _VALUES = re.compile(
     r"(?:,?[ ]respectively)?[ ]*\.?[ ]*"
 )
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
+_WHOLE_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
@@ -53,6 +55,14 @@ _OUT_OF_TOP = re.compile(
 )
 _BEFORE_VALUES = re.compile(
     r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
+)
+_OPENS_NAMES = re.compile(r"[ ]*[(\[][ ]*\Z")
+_CLOSES_NAMES = re.compile(r"[ ]*[)\]][ ]*\.?")
+# "For the three images, S_acc is …": what is left of it without words of order.
+_COUNTED_IMAGES = re.compile(r"\W*(?:(?:[0-9]+|two|three|four|five|six|seven|eight)\b)?[\W\d]*")
+_CLAUSE_OF_VALUES = re.compile(
+    r"[ ]*(?:[:=]|(?:is|are|gets|scores)\b)[ ]*(?P<values>[0-9](?:[0-9., ]|and[ ])*[0-9])"
+    r"(?:,?[ ]respectively|,?[ ]in[ ](?:this|that)[ ]order)?[ ]*[.;,]?[ ]*(?:and[ ])?(?:the[ ])?"
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
 _LABELLED_VALUE = re.compile(
@@ -96,15 +106,15 @@ class Sequences:
                     continue
 
                 found = self._tuple_of(line, order) if order else []
-                if found and (line.images or not labelled):
+                if found and (line.images or line.number is not None or not labelled):
                     made[index] = found
 
                 continue
 
-            inline = self._in_one_line(line)
+            inline = self._in_one_line(line) or self._before_names(line) or self._by_clause(line)
             if inline:
                 made[index] = inline
-                order = [key for _, key, _ in inline]
+                order = list(dict.fromkeys(key for _, key, _ in inline))
             elif self._pairs[index]:
                 order = []
             elif stated := self._stated_order(line):
@@ -115,7 +125,41 @@ class Sequences:
             if self._is_sequence(line):
                 whole_rows.append(index)
 
-        return made | self._rows_of_factors(whole_rows)
+        return made | self._rows_of_factors(whole_rows) | self._stacked()
+
+    def _stacked(self) -> dict[int, list[Listed]]:
+        """Return what numbers say of the only image that stand right above the factors, with a
+        blank line before each: without it, they might as well stand below."""
+        naming = [index for index, line in enumerate(self.page.lines) if line.factors]
+        keys = {self.page.lines[index].factors[0].key for index in naming}
+        whole = len(naming) == len(keys) == len(self.names.factors)
+        if self.n > 1 or not whole or not all(map(self._is_below_its_number, naming)):
+            return {}
+
+        made: dict[int, list[Listed]] = {}
+        for index in naming:
+            above, line = self.page.lines[index - 1 : index + 1]
+            key = line.factors[0].key
+            number = number_at(self.text, above.head, above.end)
+            mark = number.mark(self.names.factor(key).scale) if number else None
+            made[index] = [(None, key, mark)] if mark else []
+
+        values = [mark.value for found in made.values() for _, _, mark in found]
+        counted = values == [*range(1, len(values) + 1)]
+        return {} if counted else made
+
+    def _is_below_its_number(self, index: int) -> bool:
+        """Tell whether a factor stands alone on its line, a number alone on the line above, and
+        nothing but blank lines around the two."""
+        above, line = self.page.lines[index - 1 : index + 1] if index else (None, None)
+        if above is None or line is None or line.gap or not above.gap:
+            return False
+
+        name = line.factors[0]
+        below = self.page.lines[index + 1 : index + 2]
+        alone = name.start <= line.head and name.end >= line.end
+        parted = all(each.gap for each in below)
+        return alone and parted and _VALUE.fullmatch(self.text, above.head, above.end) is not None
 
     def _order_stated_last(self) -> list[str]:
         """Return the order that the last line states, where no other names a factor: "(The numbers
@@ -140,19 +184,56 @@ class Sequences:
 
     def _in_one_line(self, line: Line) -> list[Listed]:
         """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
+        keys = self._listed_keys(line)
+        joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
+        if joint is None or not keys:
+            return []
+        return self._values(joint.end(), line.end, keys)
+
+    def _before_names(self, line: Line) -> list[Listed]:
+        """Read `Image 1: 8, 7, 7, 6 (S_acc, S_pre, S_qua, S_real)`."""
+        keys = self._listed_keys(line)
+        opened = _OPENS_NAMES.search(self.text, line.head, line.factors[0].start)
+        closed = _CLOSES_NAMES.fullmatch(self.text, line.factors[-1].end, line.end)
+        if not keys or opened is None or closed is None:
+            return []
+        return self._tuple_of(replace(line, end=opened.start()), keys)
+
+    def _listed_keys(self, line: Line) -> list[str]:
+        """Return the factors of a line, where they stand in one list, each once."""
         keys = [factor.key for factor in line.factors]
         if len(keys) < 2 or len(set(keys)) < len(keys):
             return []
 
-        for factor, following in zip(line.factors, line.factors[1:], strict=False):
-            between = self.text[factor.end : following.start]
-            if between.strip(" ,/|&;") not in {"", "and"}:
-                return []
+        between = [self.text[one.end : next.start] for one, next in pairwise(line.factors)]
+        listed = all(joint.strip(" ,/|&;-") in {"", "and"} for joint in between)
+        return keys if listed else []
 
-        joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
-        if joint is None:
+    def _by_clause(self, line: Line) -> list[Listed]:
+        """Read "S_acc is 8, 5 and 9, respectively; S_pre is 6, 7 and 4; …": a number for each
+        image, and all factors."""
+        keys = {factor.key for factor in line.factors}
+        whole = len(keys) == len(line.factors) == len(self.names.factors)
+        if self.n < 2 or not whole or not _ORDER_STATED.search(self.text, line.head, line.end):
             return []
-        return self._values(joint.end(), line.end, keys)
+
+        every = tuple(range(1, self.n + 1))
+        lead = _ORDER_WORDS.sub("", self.text[line.head : line.factors[0].start])
+        plain = _COUNTED_IMAGES.fullmatch(lead) is not None
+        if not plain or any(image.positions != every for image in line.images):
+            return []
+
+        made: list[Listed] = []
+        ends = [*(factor.start for factor in line.factors[1:]), line.end]
+        for factor, end in zip(line.factors, ends, strict=True):
+            clause = _CLAUSE_OF_VALUES.fullmatch(self.text, factor.end, end)
+            span = clause.span("values") if clause else (end, end)
+            values = self._values(*span, [factor.key] * self.n)
+            if not values:
+                return []
+            made += [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+        return made
 
     def _tuple_of(self, line: Line, order: Sequence[str]) -> list[Listed]:
         """Read `Image 1: 8, 7, 7, 6` or `1. [8, 7, 7, 6]` under a stated order."""
@@ -213,14 +294,15 @@ class Sequences:
             pieces = values.split(sign)
             if len(pieces) != len(keys) or len(keys) < 3:
                 continue
-            if not all(piece.strip().isdigit() for piece in pieces):
+            if not all(_WHOLE_VALUE.fullmatch(piece.strip()) for piece in pieces):
                 continue
 
             made: list[Listed] = []
             place = match.start("values")
             for key, piece in zip(keys, pieces, strict=True):
+                start = place + len(piece) - len(piece.lstrip())
                 end = place + len(piece.rstrip())
-                number = Number(Fraction(piece.strip()), None, place, end, end)
+                number = Number(Fraction(piece.strip()), None, start, end, end)
                 made.append((None, key, number.mark(self.names.factor(key).scale)))
                 place += len(piece) + 1
 
@@ -281,7 +363,11 @@ class Sequences:
         whole = len(lines) == len(keys) == len(self.names.factors)
         if not whole or not self._is_order_certain(lines):
             return {}
-        return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+        made = {index: self._sequence(self.page.lines[index]) for index in lines}
+        # Where one of them is off the scale, the others may be of another scale, too.
+        off = any(mark.value is None for found in made.values() for _, _, mark in found)
+        return {} if off else made
 
     def _is_order_certain(self, lines: Sequence[int]) -> bool:
         """Tell whether the numbers of lists by factor stand in the order of the images."""

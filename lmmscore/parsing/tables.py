@@ -938,19 +938,22 @@ class _TableReader:
 
 def _image_first(rows: list[Row]) -> list[Row]:
     """Return the rows of a long table, `Score | Factor | Image`, as `Image | Factor | Score`, each
-    with the factor above where its own is blank."""
+    with the factor above where its own is blank; those of `Score | Factor` as `Factor | Score`."""
     titles = {column: cell.text for column, cell in enumerate(rows[0])}
     found = [_matching(kind, titles) for kind in (_IMAGE_COLUMN, _FACTOR_COLUMN, _EXACTLY_SCORES)]
+    found = [columns for columns in found[:1] if columns] + found[1:]
     order = [columns[0] for columns in found if len(columns) == 1]
     if len(order) < len(found) or order == sorted(order):
         return rows
 
+    at = len(order) - 2
     order += [column for column in titles if column not in order]
     made: list[Row] = []
     for row in rows:
         if len(row) == len(order):
-            image, factor, *rest = (row[column] for column in order)
-            made.append([image, factor if factor.text or not made else made[-1][1], *rest])
+            cells = [row[column] for column in order]
+            cells[at] = cells[at] if cells[at].text or not made else made[-1][at]
+            made.append(cells)
 
     return made
 

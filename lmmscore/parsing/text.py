@@ -336,6 +336,10 @@ def _made_plain(match: re.Match[str], text: str) -> str:
 def _parts_cells(match: re.Match[str], text: str) -> bool:
     """Tell whether a tab or an ampersand parts cells; one that begins a line does where the corner
     of a table is blank: a tab there may as well indent all rows."""
+    if text.startswith("=", match.end()):
+        # In `S_{acc} &= 6` it only aligns the signs.
+        return False
+
     begin = text.rfind("\n", 0, match.start()) + 1
     if text[begin : match.start()].strip() or "&" in match[0]:
         return True
