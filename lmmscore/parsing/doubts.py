@@ -535,7 +535,7 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
 
 
 def _announces(words: str) -> bool:
-    return kind_of(words) is Kind.VERDICT and is_harmless(words)
+    return kind_of(words) is Kind.VERDICT and (is_harmless(words) or announces(words))
 
 
 # --- What is said of single scores ---

@@ -1044,7 +1044,7 @@ def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
     claims: _Claims = {}
 
     for index in range(len(line.names)):
-        found = _number_before(line, index, names_first=bool(forward))
+        found = _number_before(line, index, forward)
         if found is not None and not found.is_anothers():
             number = found.number
             claims[number.start] = _Claim(index, number, found.is_joined(), backward=True)
@@ -1054,7 +1054,7 @@ def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
     return {place: claim for place, claim in claims.items() if opened or claim.strong}
 
 
-def _number_before(line: _Stretch[Name], index: int, *, names_first: bool) -> _NumberBefore | None:
+def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _NumberBefore | None:
     """Return the number that leads up to a name, if there is one that is not hedged."""
     name = line.names[index]
     floor = line.names[index - 1].end if index else line.start
@@ -1065,17 +1065,27 @@ def _number_before(line: _Stretch[Name], index: int, *, names_first: bool) -> _N
         return None
 
     number = before[-1]
-    if len(before) > 1 and _LISTED_NUMBERS.fullmatch(line.text, before[0].end, number.start):
-        # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
-        return None
-
     joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
     if joint is None or is_hedged(line.text, floor, number.start):
         return None
 
+    # In "S_pre 6, 10 for S_qua" the first is spoken for.
+    in_a_list = any(first <= index <= last for first, last in line.lists)
+    spoken_for = not in_a_list and _is_spoken_for(before[0], index, forward, joint["sign"] or "")
+    listed = _LISTED_NUMBERS.fullmatch(line.text, before[0].end, number.start) is not None
+    if len(before) > 1 and listed and not spoken_for:
+        # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
+        return None
+
     following = line.names[index + 1] if index + 1 < len(line.names) else None
     sign = joint["sign"] or ""
-    return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, names_first)
+    return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, bool(forward))
+
+
+def _is_spoken_for(number: Number, index: int, forward: _Claims, sign: str) -> bool:
+    """Tell whether a number is that of the name before this one, which a word joins to its own."""
+    claim = forward.get(number.start)
+    return claim is not None and claim.label == index - 1 and sign[:1].isalpha()
 
 
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")

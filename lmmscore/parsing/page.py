@@ -391,6 +391,8 @@ class _State:
     """Whether the last line gave scores."""
     listed: bool = False
     """Whether what is no verdict is given for each image."""
+    form: set[tuple[int, ...] | None] = field(default_factory=set)
+    """The images for which a form was shown that is still blank."""
     leads: bool = False
     """Whether this line opens a paragraph and scores stand right below."""
     by_paragraph: bool = False
@@ -405,7 +407,9 @@ class _State:
         self._number()
         self.positions = positions
         self.entries = False
-        if self.kind not in lasting:
+        # An image that comes again behind a blank form is where it is filled in.
+        filled_in = self.kind is Kind.EXAMPLE and positions in self.form
+        if self.kind not in lasting or filled_in:
             self.kind = Kind.VERDICT
             self.caption = ""
 
@@ -431,6 +435,7 @@ class _State:
         self.headed_by(words, line)
         self.kind = kind
         self.listed = False
+        self.form = set()
         self.captioned = line.end
 
     def headed_by(self, words: str, line: Line) -> None:
@@ -459,6 +464,10 @@ class _State:
 
 
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
+# "S_acc: <number>", "S_acc: …", "S_acc: [score]"
+_TO_BE_FILLED_IN = re.compile(
+    r"[:=–—-][ ]*(?:…|\.{3}|\?|X{1,2}\b|[<(\[][^<>()\[\]\d\n]{1,40}[>)\]])"
+)
 
 
 def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: str | None) -> None:
@@ -490,6 +499,10 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
     first.positions = state.positions
     first.named = positions is not None
     first.section = state.section
+    if has_scores:
+        state.form = set()
+    elif line.factors and _TO_BE_FILLED_IN.search(page.text, line.head, line.end):
+        state.form.add(state.positions)
     if has_scores or line.factors:
         state.entries = True
 
@@ -1120,6 +1133,7 @@ def _is_opened_by_a_factor(line: Line) -> bool:
 
 
 _LONGEST_HEADING = 90
+_ANSWER = re.compile(r"\W*(?:(?:the|my)[ ])?(?:answer|response|reply|output)\W*", re.IGNORECASE)
 _NO_VERDICT = frozenset(Kind) - {Kind.VERDICT}
 
 
@@ -1142,7 +1156,8 @@ def _pass_heading(page: Page, line: Line, words: str, state: _State) -> None:
     elif kind is Kind.VERDICT and line.images and page.n > 1:
         # "After Image 1, now Image 5:" announces scores of one of them.
         state.headed_by(title, line)
-    elif kind is Kind.VERDICT:
+    elif kind is Kind.VERDICT or (state.kind is Kind.DRAFT and _ANSWER.fullmatch(title)):
+        # "**Thinking**", and later "**Answer**"
         state.announced(line)
     elif is_neutral(words):
         return

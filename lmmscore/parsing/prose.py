@@ -1012,9 +1012,12 @@ class Prose:
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
+        # Where no score is missing, none can be another image's.
+        whole = {pair.name.key for pair in found} == {each.key for each in self.names.factors}
         for pair, following in pairwise(found):
             between = self.text[pair.end : following.start]
-            if pair.backward != following.backward and not _ITS.fullmatch(between):
+            turns = pair.backward != following.backward and not whole
+            if turns and not _ITS.fullmatch(between):
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
                 yield pair.end
 
@@ -1398,10 +1401,10 @@ class Prose:
         top = index
 
         below = lines[index + 1 : index + 3]
-        if len(below) > 1 and self._is_bare_number(below[0]) and self._is_bare_name(below[1]):
-            if below[0].gap and not below[1].gap:
-                # A blank line parts it from this name, and none from the next.
-                return True
+        bare = len(below) > 1 and self._is_bare_number(below[0]) and self._is_bare_name(below[1])
+        if bare and below[0].gap and not below[1].gap:
+            # A blank line parts it from this name, and none from the next.
+            return True
 
         while top:
             above = lines[top - 1]

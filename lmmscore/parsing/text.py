@@ -362,6 +362,10 @@ _WORDS_FOR = {
 }
 
 
+# What stands in a form for a score: "S_acc: <number>".
+_BLANKS = frozenset(("number", "score", "value", "rating", "integer", "int", "float"))
+
+
 def _tag_in_words(tag: str, text: str, place: int) -> str:
     """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is
     nothing."""
@@ -380,6 +384,8 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
         return " |\n" if match["close"] else "\n"
     if re.fullmatch(_INLINE, name):
         return ""
+    if name in _BLANKS and f"</{name}" not in text:
+        return "…"
     if re.fullmatch(_BLOCK, name) or match["close"]:
         return "\n"
     return _element_in_words(match)
