@@ -471,7 +471,7 @@ _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
     while whose plus both then my s de la el le il der die das den dem für en points pts where image
-    edit images factor factors assign breakdown order output outputs""".split()
+    edit images put puts factor factors assign breakdown order output outputs""".split()
 )
 # Where one thing is scored, the overall is that one.
 _OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)

@@ -391,8 +391,8 @@ class _State:
     """Whether the last line gave scores."""
     listed: bool = False
     """Whether what is no verdict is given for each image."""
-    form: set[tuple[int, ...] | None] = field(default_factory=set)
-    """The images for which a form was shown that is still blank."""
+    form: set[tuple[int, ...] | None] | None = None
+    """The images for which a form was shown; None where it is not blank."""
     leads: bool = False
     """Whether this line opens a paragraph and scores stand right below."""
     by_paragraph: bool = False
@@ -408,7 +408,7 @@ class _State:
         self.positions = positions
         self.entries = False
         # An image that comes again behind a blank form is where it is filled in.
-        filled_in = self.kind is Kind.EXAMPLE and positions in self.form
+        filled_in = self.kind is Kind.EXAMPLE and positions in (self.form or ())
         if self.kind not in lasting or filled_in:
             self.kind = Kind.VERDICT
             self.caption = ""
@@ -500,8 +500,12 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
     first.named = positions is not None
     first.section = state.section
     if has_scores:
-        state.form = set()
-    elif line.factors and _TO_BE_FILLED_IN.search(page.text, line.head, line.end):
+        state.form = None
+    elif (
+        state.form is not None
+        and line.factors
+        and _TO_BE_FILLED_IN.search(page.text, line.head, line.end)
+    ):
         state.form.add(state.positions)
     if has_scores or line.factors:
         state.entries = True

@@ -514,10 +514,14 @@ class Prose:
         every = self.n * len(self.names.factors)
         if self.page.tables or len({each.cell for each in found}) == every:
             return found
+        if self.drafts - {Kind.RANKS, Kind.UNKNOWN}:
+            # Of what was found to be no verdict, no label makes one.
+            return found
 
+        headed = not self.drafts
         whole = [
             Said(position, pair.name.key, self._in_reply(pair.mark), "prose", -3 - position)
-            for _, position, pair in whole_lists(self.page, self._pairs)
+            for _, position, pair in whole_lists(self.page, self._pairs, headed=headed)
         ]
         return whole or found
 

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import is_no_verdict, unsettles
+from lmmscore.parsing.remarks import heads_plainly, is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -467,11 +467,12 @@ _Cells = list[tuple[int, Pair[FactorName]]]
 
 
 def whole_lists(
-    page: Page, found: Sequence[Sequence[Pair[FactorName]]]
+    page: Page, found: Sequence[Sequence[Pair[FactorName]]], *, headed: bool
 ) -> Iterator[tuple[int, int, Pair[FactorName]]]:
     """Yield line, image and score of a reply that scores each image on every factor in one order.
 
-    Nothing where a score is missing, comes twice, or is in doubt.
+    Nothing where a score is missing, comes twice, or is in doubt. `headed` says that what heads
+    the lists may tell their images, whatever stands between.
     """
     lists = _lists_in_order(page, found)
     if not lists or not all(_may_be_scores(page, cells) for cells in lists):
@@ -480,7 +481,11 @@ def whole_lists(
     if page.n == 1:
         positions = [1] if _numbered_alike(page, lists[0]) else []
     else:
-        positions = _counted(_labels(page, lists), page.names) or _labelled_behind(page, lists)
+        labels = _labels(page, lists)
+        positions = _counted(labels, page.names) or _labelled_behind(page, lists)
+        if not positions and headed:
+            openings = [_opening(label, page.names) for label in labels]
+            positions = _headings(page, lists) or _counted(openings, page.names)
         if not positions and _stand_alone(page, lists):
             # As many lists as images were shown, and nobody who says that they are sorted.
             positions = [*range(1, page.n + 1)]
@@ -538,6 +543,37 @@ def _may_be_scores(page: Page, group: _Cells) -> bool:
     return not kinds
 
 
+def _headings(page: Page, groups: Sequence[_Cells]) -> list[int]:
+    """Return the images that head the lists, each its own: in the paragraph that an image opens,
+    or under its heading."""
+    positions: list[int] = []
+    for group in groups:
+        lines = [page.lines[index] for index in sorted({index for index, _ in group})]
+        images = {
+            line.parts[0].positions if line.parts and line.parts[0].named else line.positions
+            for line in lines
+        }
+        image = images.pop() if len(images) == 1 else None
+        if image is None or any(_speaks_of_another(page, line, group, image) for line in lines):
+            return []
+
+        positions += image
+
+    return positions if sorted(positions) == [*range(1, page.n + 1)] else []
+
+
+def _speaks_of_another(page: Page, line: Line, group: _Cells, positions: tuple[int, ...]) -> bool:
+    """Tell whether a line of scores names another image otherwise than in a sentence before or
+    behind all of them."""
+    first, last = group[0][1].start, group[-1][1].end
+    return any(
+        image.positions != positions
+        and image.start < last
+        and SENTENCE_STOP.search(page.text, image.end, first) is None
+        for image in line.images
+    )
+
+
 _LABEL_BEHIND = re.compile(r"[ ]*[–—-]?[ ]*[(\[][^()\[\]]{1,40}[)\]]\W*|[ ]*(?:←|<-)[^\n]{1,40}")
 
 
@@ -573,6 +609,17 @@ def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     return [" ".join(each.split()).lstrip(",;/. ") for each in ("\n".join(opening), *labels)]
 
 
+def _opening(label: str, names: Names) -> str:
+    """Return the first sentence of what stands before a list, if it only names what follows:
+    "Next, Image 2. The rabbit has the ears of a bear."."""
+    opening = _STOP.split(label, maxsplit=1)[0]
+    image = next(names.images_in(opening, 0, len(opening)), None)
+    heads = (
+        image is not None and image.end == len(opening) and heads_plainly(opening[: image.start])
+    )
+    return opening if heads else ""
+
+
 def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
     """Tell whether no word stands before, between or behind lists on lines of their own."""
     ends = [0, *(group[-1][1].end for group in groups)]
@@ -582,6 +629,7 @@ def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
     return by_lines and not any(re.search(r"\w", words) for words in apart)
 
 
+_STOP = re.compile(r"[.:!?](?:\s|$)")
 _LONGEST_LABEL = 80
 
 
