@@ -613,11 +613,10 @@ def _opening(label: str, names: Names) -> str:
     """Return the first sentence of what stands before a list, if it only names what follows:
     "Next, Image 2. The rabbit has the ears of a bear."."""
     opening = _STOP.split(label, maxsplit=1)[0]
-    image = next(names.images_in(opening, 0, len(opening)), None)
-    heads = (
-        image is not None and image.end == len(opening) and heads_plainly(opening[: image.start])
-    )
-    return opening if heads else ""
+    images = list(names.images_in(label, 0, len(label)))
+    if len(images) != 1 or images[0].end != len(opening):
+        return ""
+    return opening if heads_plainly(opening[: images[0].start]) else ""
 
 
 def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
@@ -629,7 +628,7 @@ def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
     return by_lines and not any(re.search(r"\w", words) for words in apart)
 
 
-_STOP = re.compile(r"[.:!?](?:\s|$)")
+_STOP = re.compile(r"[.!?](?:\s|$)")
 _LONGEST_LABEL = 80
 
 
