@@ -71,6 +71,7 @@ _ORDERED = rf"""
           |\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))))[ _-]{{1,3}}
       (?:{_WHICH}[ _-]{{1,3}}|of[ ]the[ ](?:{_WHICH}[ ])?(?=\w+s\b))?  # "third of the picture"
       (?:{NOUN}|one)(?![A-Za-z])
+    | (?P<subject>{_ORDINAL})(?=[ ](?:gets|receives|earns)\b)
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
     | (?P<clast>最后一[张幅个](?:图像|图片|图|照片)?)
@@ -319,8 +320,8 @@ class Names:
         if groups["word"]:
             return _WORDS[groups["word"].lower()]
 
-        if groups["ordinal"]:
-            word = groups["ordinal"].lower()
+        if groups["ordinal"] or groups["subject"]:
+            word = (groups["ordinal"] or groups["subject"]).lower()
             return _ORDINALS.get(word) or _FOREIGN_ORDINALS[word]
 
         if groups["chinese"] or groups["cword"]:

@@ -131,6 +131,11 @@ _SHARED_OUT = re.compile(
     r"(?:[0-9]{1,3}|hundred|forty)[ ](?:points|marks)\b",
     re.IGNORECASE,
 )
+_WOULD_GET = re.compile(
+    r"\bwould(?:[ ]have)?[ ](?:merit|deserve|earn|get|receive|be|score)\w*\b[^.;!?\n]*\Z",
+    re.IGNORECASE,
+)
+_IF_BEHIND = re.compile(r"[ ,]*(?:if|had|were|unless)\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
@@ -331,7 +336,17 @@ class Prose:
         if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
-        return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
+        own = [pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)]
+        return self._leaning_on_none(line, own)
+
+    def _is_supposed(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether a number is what would be given: "It would merit a judgement of 4 if …"."""
+        if pair.mark.kind is not FaultKind.AMBIGUOUS:
+            return False
+
+        if not _IF_BEHIND.match(self.text, pair.end, line.end):
+            return False
+        return _WOULD_GET.search(self.text, line.head, pair.start) is not None
 
     def _is_denied_before(self, line: Line, factor: FactorName) -> bool:
         """Tell whether a name has no number where its number stands: "— for S_acc, 5 for S_pre"."""

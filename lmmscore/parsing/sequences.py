@@ -479,7 +479,8 @@ def whole_lists(
         return
 
     if page.n == 1:
-        positions = [1] if _numbered_alike(page, lists[0]) else []
+        alike = _numbered_alike(page, lists[0]) or _grouped(page, lists[0])
+        positions = [1] if alike else []
     else:
         labels = _labels(page, lists)
         positions = _counted(labels, page.names) or _labelled_behind(page, lists)
@@ -533,6 +534,26 @@ def _numbered_alike(page: Page, cells: _Cells) -> bool:
         before = pair.end
 
     return len(signs) == 1
+
+
+_GROUP = re.compile(r"(?P<label>[^\d\n:;.!?]{3,40}?)[ ]*(?::|[–—]|[ ]-)[ ]+(?:the[ ])?")
+_FEWEST_GROUPS = 3
+
+
+def _grouped(page: Page, cells: _Cells) -> bool:
+    """Tell whether the scores of the only image stand in groups, a label of its own before each:
+    "Geometry – Scale gets a 4, …", "Light – …"."""
+    labels = []
+    for index in dict.fromkeys(index for index, _ in cells):
+        line = page.lines[index]
+        first = next(pair for at, pair in cells if at == index)
+        label = _GROUP.fullmatch(page.text, line.head, first.start)
+        if label is None or is_no_verdict(label["label"]) or unsettles(label["label"]):
+            return False
+
+        labels.append(label["label"].lower())
+
+    return len(labels) >= _FEWEST_GROUPS and len(set(labels)) == len(labels)
 
 
 def _may_be_scores(page: Page, group: _Cells) -> bool:
