@@ -391,6 +391,7 @@ WORDS = {
         n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
+        at_the_table on_the_table under_the_table
         out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
         edge edges textur*
         sharp* blur* nois* artifact* artefact* sky skies object objects subject subjects face
