@@ -204,9 +204,9 @@ class Names:
             if factor is not None:
                 return factor
 
-        return self._abbreviated(label)
+        return self.abbreviated(label)
 
-    def _abbreviated(self, label: str) -> Factor | None:
+    def abbreviated(self, label: str) -> Factor | None:
         """Return the one factor that a label names with words cut short: `Acc.`, `Visual Qual.`"""
         words = label.casefold().split()
         if len(words) > _MOST_ABBREVIATED or not _CUT_SHORT.fullmatch(label):
@@ -226,7 +226,7 @@ class Names:
 
     def is_name(self, label: str) -> bool:
         """Tell whether a label is a factor's name and nothing else."""
-        return normal(label) in self._known
+        return normal(label) in self._known or self.abbreviated(label) is not None
 
     def factors_in(self, text: str, start: int, end: int) -> list[FactorName]:
         """Return every place where a factor is named; `Editing Accuracy (S_acc)` is one name."""

@@ -444,6 +444,8 @@ _NAMED_OTHERWISE = re.compile(
           [ ](?:gave|give|given|giving|rated?|scored?|awarded?|been)(?:[ ](?:an?|it|this))*)
       |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
+        |reference|considered(?:[ ]giving)?(?:[ ]an?)?
+        |(?:raters?|annotators?|reviewers?|others)[ ](?:gave|give|said)(?:[ ](?:it|an?))*
         |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of
         |(?:of|sur|von)(?:[ ](?:the|all|these))?|scale
@@ -484,15 +486,23 @@ def competitors(
             continue
         if _LETTERING.search(text, max(start, number.start - 60), number.start):
             continue
+        if number.value == scale.high and _IS_PERFECT.match(text, number.end, end):
+            continue
         if _accounts_for(text, number, start, end, scale, value):
             continue
 
         yield number
 
 
+_IS_PERFECT = re.compile(
+    r"[ ](?:would[ ])?(?:means?|requires?|needs?|be[ ](?:perfect|flawless|ideal))\b"
+)
 _BRACKET = re.compile(r"[(\[][^()\[\]\n]*[)\]]")
-_LEGEND = re.compile(r".(?:[ ]*[0-9]{1,3}[ ]?(?:=|means)[ ]?[^\d=\n]{2,60}){2,6}")
-_MEAN_OF = re.compile(r".(?:the[ ])?(?:mean|average)[ ](?:of|between)\b", re.IGNORECASE)
+_LEGEND = re.compile(r".(?:scale:?[ ])?(?:[ ]*[0-9]{1,3}[ ]?(?:=|means)[ ]?[^\d=\n]{2,60}){2,6}")
+_MEAN_OF = re.compile(
+    r".(?:the[ ])?(?:mean|average)[ ](?:of|between)\b|[^\n]*\b(?:averaged|on[ ]average).\Z",
+    re.IGNORECASE,
+)
 
 
 def _accounts_for(
@@ -888,8 +898,9 @@ _JOINT = re.compile(
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
-      (?:,[ ](?:at[ ]|with[ ])?(?:an?[ ])?
-        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?(?:[,.;](?![0-9])|$)))?){0,4}
+      (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
+        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
+          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -980,10 +991,11 @@ def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, l
     return alone and number.top is None and text.startswith(" ", name.end)
 
 
-# "4 (", or "[4] " where a line begins.
+# "4 (", or "[4] " and "4/10 " where a line begins.
 _AFTER_ITS_NUMBER = re.compile(
     r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z"
     r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
+    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ]\Z"
 )
 _SCORE_AT_THE_END = re.compile(
     r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
@@ -1030,8 +1042,7 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 _BACKWARD = re.compile(
     r"""
     [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
-      (?:[ ]+(?:the|its|an?|overall|die
-      |la))*|[:=(\[]|[-–—]|→|←)?
+      (?:[ ]+(?:the|its|an?|overall|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,

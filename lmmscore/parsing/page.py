@@ -200,7 +200,12 @@ class Page:
         """Return the factor whose name, however spelled, is all that a line says: `S-ACC`."""
         words = self.text[head:end]
         factor = self.names.factor_named(words) if self.names.is_name(words) else None
-        return [FactorName(factor.key, head, end, in_words=True)] if factor else []
+        if factor is None:
+            # "Acc.: 8"
+            words = words.partition(":")[0].rstrip()
+            factor = self.names.abbreviated(words)
+
+        return [FactorName(factor.key, head, head + len(words), in_words=True)] if factor else []
 
     def _images_of(self, start: int, end: int, factors: Sequence[FactorName]) -> list[ImageName]:
         """Return the images a line names, outside the names of factors."""
@@ -823,7 +828,7 @@ _SUBJECT = re.compile(
       |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
       [ ](?:with|at)
       |erhält|bekommt|erzielt|erreicht|obtient|reçoit|recibe|obtiene|riceve|ottiene|recebe|obtém
-      |krijgt)\b
+      |krijgt|vergebe[ ]ich|je[ ]donne)\b
     | [ ]?(?:得|获得|得到)(?=[ ]?[0-9])
     | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
       |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b

@@ -336,7 +336,9 @@ class Prose:
         if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
-        own = [pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)]
+        own = [
+            pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)
+        ]
         return self._leaning_on_none(line, own)
 
     def _is_supposed(self, line: Line, pair: Pair[FactorName]) -> bool:

@@ -378,8 +378,9 @@ def _heads_scores(head: Row, names: Names) -> bool:
         return False
 
     first, second = head[0].text, head[1].text
-    if names.n == 1 and _FACTOR_COLUMN.fullmatch(first) and _EXACTLY_SCORES.fullmatch(second):
-        return True
+    for factor, score in ((first, second), (second, first)):
+        if names.n == 1 and _FACTOR_COLUMN.fullmatch(factor) and _EXACTLY_SCORES.fullmatch(score):
+            return True
 
     if len(head) < 3 or not _FACTOR_COLUMN.fullmatch(second):
         return False
@@ -441,6 +442,7 @@ def _rows(
     rows: list[Row] = []
     first = index
     width = len(head)
+    labels = 0 if _EXACTLY_SCORES.fullmatch(head[0].text) else 1
     numeric = False
     while index < len(lines):
         line = lines[index]
@@ -455,13 +457,14 @@ def _rows(
         short = not separator and 1 < len(row) < width
         if len(row) != width and not short:
             break
-        if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in row[1:]):
+        values = row[labels:]
+        if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in values):
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
         astray = short or (not separator and not _stand_below(head, row, line, written))
         rows.append(row[:1] if astray else row)
-        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in row[1:])
+        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in values)
         index += 1
 
     return (rows, index) if numeric else ([], first)
