@@ -64,6 +64,9 @@ _NUMERIC = re.compile(
 _IN_BRACKETS = re.compile(r"\((?! *[0-9][0-9./ ]*\))[^()]*\)")
 _BLANK_CELL = re.compile(r"[-–—\s.…]*")
 
+_TOP_COLUMN = re.compile(
+    r"(?:out of|of|max(?:imum|imal)?\.?)(?: (?:scores?|points|possible|value))?", re.IGNORECASE
+)
 _AMOUNT = re.compile(r"[×x]?\s*(?P<number>[0-9]+(?:[.,][0-9]+)?)\s*(?:(?P<percent>%)|/\s*[0-9]+)?")
 
 _WIDEST = 60
@@ -640,11 +643,28 @@ class _TableReader:
             total = not is_factor and kind_of(_IN_BRACKETS.sub("", cell.text)) is Kind.AVERAGE
             (of_totals if total else stated).append(tops)
 
+        stated += self._tops_in_columns()
         # "Total (max 40)" is a sum of four scores up to 10; "(max 20)" leaves 5 for each.
         sums = {factor.scale.high * factors for factor in self.names.factors}
         if stated and len(stated) >= factors:
             return stated
         return stated + [tops for tops in of_totals if not tops <= sums]
+
+    def _tops_in_columns(self) -> list[set[Fraction]]:
+        """Return the tops that stand in a column of their own: `Factor | Score | Max`.
+
+        Beside columns of factors, what is one of the row's scores is the highest of these.
+        """
+        factors = [at for at, cell in enumerate(self.head) if self._factor_in(cell)]
+        columns = [at for at, cell in enumerate(self.head) if _TOP_COLUMN.fullmatch(cell.text)]
+        stated: list[set[Fraction]] = []
+        for row in self.body if columns else ():
+            scores = {_value_at(row, at) for at in factors}
+            tops = {_value_at(row, at) for at in columns} - scores - {None}
+            if tops and kind_of(row[0].text) is not Kind.AVERAGE:
+                stated.append({Fraction(top) for top in tops if top is not None})
+
+        return stated
 
     def _is_labelled_within(self) -> bool:
         """Tell whether images are named in a later column: then the first may hold anything.
