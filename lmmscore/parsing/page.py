@@ -21,7 +21,8 @@ _START = re.compile(
       (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
         |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*
       |\[(?P<bracketed>[0-9]{1,3})\]
-        (?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9.]+(?![0-9.]|[ ][a-z]{3,}[ ][a-z]))[ ]*)?
+        (?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9.]+
+          (?![0-9.]|[ ](?!because|since|for|out|with|but|and|points|due|the)[a-z]{3}))[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
@@ -1089,6 +1090,10 @@ def _is_bracketed_remark(page: Page, line: Line, start: int, image: ImageName) -
     return False
 
 
+# "Lower than Image 1's 7."
+_ITS_NUMBER = re.compile(r"['’]s[ ][0-9]{1,2}(?:\.[0-9]{1,2})?(?![0-9/])")
+
+
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether the rest of a line only says something of an image: `Image 3 does it better`."""
     if any(factor.start > image.end for factor in line.factors):
@@ -1100,8 +1105,10 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     for other in behind:
         rest = rest.replace(page.text[other.start : other.end], "")
 
-    in_words = re.search(r"[a-z]{2,}[ ]+[a-z]", rest) is not None
-    return in_words and not re.search(r"[0-9:]", rest)
+    owned = _ITS_NUMBER.match(rest)
+    rest = rest[owned.end() :] if owned else rest
+    in_words = owned or re.search(r"[a-z]{2,}[ ]+[a-z]", rest)
+    return bool(in_words) and not re.search(r"[0-9:]", rest)
 
 
 _UP_TO_A_SCORE = re.compile(
