@@ -141,7 +141,7 @@ WORDS = {
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
         appréciation* cotation*""",
     "LAYOUT": """
-        list card scorecard table tables column columns row rows entry entries label labels
+        list card table tables column columns row rows entry entries label labels
         order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
         tabelle* tableau tabla tabella tabela 表格 表格形式 liste lista 列表 structure

@@ -150,8 +150,7 @@ _MOST_LABELS = 4096
 _LONGEST_LABEL = 60
 
 
-_MOST_ABBREVIATED = 3
-_CUT_SHORT = re.compile(r"\s*(?:[^\W\d_]{3,}\s+)*[^\W\d_]{3,}\.(?:\s*[^\W\d_]{3,}\.?)*\s*")
+_CUT_SHORT = re.compile(r"\s*(?:[^\W\d_]{3,20}\s+)?[^\W\d_]{3,20}\.(?:\s+[^\W\d_]{3,20}\.?)?\s*")
 
 
 def _shortens(words: Sequence[str], name: Sequence[str]) -> bool:
@@ -208,10 +207,10 @@ class Names:
 
     def abbreviated(self, label: str) -> Factor | None:
         """Return the one factor that a label names with words cut short: `Acc.`, `Visual Qual.`"""
-        words = label.casefold().split()
-        if len(words) > _MOST_ABBREVIATED or not _CUT_SHORT.fullmatch(label):
+        if "." not in label or not _CUT_SHORT.fullmatch(label):
             return None
 
+        words = label.casefold().split()
         found = {
             factor.key
             for factor in self.factors

@@ -293,6 +293,9 @@ class Prose:
             for index, found in enumerate(self._pairs)
             if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
         ]
+        if not numbered:
+            return
+
         values = [self._pairs[index][0].value for index in numbered]
         if _counts_up(values) or any(map(self._has_a_bracketed_number, self.page.lines)):
             for index in numbered:
@@ -998,7 +1001,7 @@ class Prose:
             # "Add 1 to S_acc, 2 to S_pre"
             return Kind.DIFFERENCE
 
-        if _SHARED_OUT.search(self.text, line.head, found[0].end):
+        if lead and _SHARED_OUT.search(self.text, line.head, found[0].end):
             return Kind.WEIGHTS
 
         if len(found) > 1 and _takes_all_back(tail):
@@ -1034,7 +1037,7 @@ class Prose:
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
         # Where no score is missing, none can be another image's.
-        whole = {pair.name.key for pair in found} == {each.key for each in self.names.factors}
+        whole = len({pair.name.key for pair in found}) == len(self.names.factors)
         for pair, following in pairwise(found):
             between = self.text[pair.end : following.start]
             turns = pair.backward != following.backward and not whole

@@ -111,7 +111,7 @@ class Sequences:
 
                 continue
 
-            inline = self._in_one_line(line) or self._before_names(line) or self._by_clause(line)
+            inline = self._listed(line) if len(line.factors) > 1 else []
             if inline:
                 made[index] = inline
                 order = list(dict.fromkeys(key for _, key, _ in inline))
@@ -182,27 +182,31 @@ class Sequences:
         rest = _ORDER_WORDS.sub("", re.sub(r"^\W*[A-Za-z][ ]*=", "", rest))
         return keys if not re.search(r"\w", rest) else []
 
-    def _in_one_line(self, line: Line) -> list[Listed]:
-        """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
+    def _listed(self, line: Line) -> list[Listed]:
+        """Return what a line says by a list of factors and a list of numbers, or by a list of
+        numbers for each factor."""
         keys = self._listed_keys(line)
-        joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
-        if joint is None or not keys:
-            return []
-        return self._values(joint.end(), line.end, keys)
+        if not keys:
+            return self._by_clause(line)
+        return self._behind_names(line, keys) or self._before_names(line, keys)
 
-    def _before_names(self, line: Line) -> list[Listed]:
+    def _behind_names(self, line: Line, keys: Sequence[str]) -> list[Listed]:
+        """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
+        joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
+        return self._values(joint.end(), line.end, keys) if joint else []
+
+    def _before_names(self, line: Line, keys: Sequence[str]) -> list[Listed]:
         """Read `Image 1: 8, 7, 7, 6 (S_acc, S_pre, S_qua, S_real)`."""
-        keys = self._listed_keys(line)
         opened = _OPENS_NAMES.search(self.text, line.head, line.factors[0].start)
         closed = _CLOSES_NAMES.fullmatch(self.text, line.factors[-1].end, line.end)
-        if not keys or opened is None or closed is None:
+        if opened is None or closed is None:
             return []
         return self._tuple_of(replace(line, end=opened.start()), keys)
 
     def _listed_keys(self, line: Line) -> list[str]:
         """Return the factors of a line, where they stand in one list, each once."""
         keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
+        if len(set(keys)) < len(keys):
             return []
 
         between = [self.text[one.end : next.start] for one, next in pairwise(line.factors)]

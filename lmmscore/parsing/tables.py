@@ -655,10 +655,13 @@ class _TableReader:
 
         Beside columns of factors, what is one of the row's scores is the highest of these.
         """
-        factors = [at for at, cell in enumerate(self.head) if self._factor_in(cell)]
         columns = [at for at, cell in enumerate(self.head) if _TOP_COLUMN.fullmatch(cell.text)]
+        if not columns:
+            return []
+
+        factors = [at for at, cell in enumerate(self.head) if self._factor_in(cell)]
         stated: list[set[Fraction]] = []
-        for row in self.body if columns else ():
+        for row in self.body:
             scores = {_value_at(row, at) for at in factors}
             tops = {_value_at(row, at) for at in columns} - scores - {None}
             if tops and kind_of(row[0].text) is not Kind.AVERAGE:
