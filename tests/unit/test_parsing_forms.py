@@ -274,6 +274,11 @@ def test_a_row_that_lacks_a_cell_is_not_filled_from_the_left():
     assert scores(head + whole + short, 2) == {1: (7, 5, 9, None), 2: BOTH[2]}
 
 
+def test_one_of_two_images_has_no_score_by_what_the_other_has():
+    """A dash before "vs." is the first one's missing score."""
+    assert scores("Image 1 and Image 2:\nS_acc: – vs. 7/10\nS_pre: 5/10 vs. ?", 2) == {}
+
+
 def test_a_numbered_heading_is_not_the_score_above_it():
     """`# 2` heads the second image; it is no score of the factor that has none."""
     reply = "# 1\n- S_acc: 7\n- S_pre:\n  cut off\n\n# 2\n- S_acc: 4\n- S_pre: 8"
