@@ -535,7 +535,7 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
 
 
 def _announces(words: str) -> bool:
-    return kind_of(words) is Kind.VERDICT and is_harmless(words)
+    return kind_of(words) is Kind.VERDICT and (is_harmless(words) or announces(words))
 
 
 # --- What is said of single scores ---
@@ -941,8 +941,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if entries[index] or not _may_head_scores(page, line, words):
             continue
 
-        explained = index > 0 and entries[index - 1] and _goes_on(page, line)
-        if explained or _orders_a_table(page, line, words):
+        if _is_below_a_factor(page, index) or _orders_a_table(page, line, words):
             continue
 
         below = page.lines[index + 1]
@@ -1027,6 +1026,13 @@ def _may_head(line: Line, words: str) -> bool:
     if words.rstrip().endswith(":") or line.heading or _BRACKETED.fullmatch(words):
         return True
     return len(words.split()) <= 6 and not _SENTENCE_END.search(words)
+
+
+def _is_below_a_factor(page: Page, index: int) -> bool:
+    """Tell whether a line is indented under a factor's, and part of what that says."""
+    while index and not page.lines[index].factors and _goes_on(page, page.lines[index]):
+        index -= 1
+    return bool(page.lines[index].factors)
 
 
 def _goes_on(page: Page, line: Line) -> bool:

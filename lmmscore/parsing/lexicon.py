@@ -141,7 +141,8 @@ WORDS = {
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
         appréciation* cotation*""",
     "LAYOUT": """
-        list table tables column columns row rows entry entries label labels order numbering
+        list card table tables column columns row rows entry entries label labels
+        order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
         tabelle* tableau tabla tabella tabela 表格 表格形式 liste lista 列表 structure
         structured array""",
@@ -390,6 +391,7 @@ WORDS = {
         n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
+        at_the_table on_the_table under_the_table
         out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
         edge edges textur*
         sharp* blur* nois* artifact* artefact* sky skies object objects subject subjects face

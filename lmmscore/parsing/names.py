@@ -71,6 +71,7 @@ _ORDERED = rf"""
           |\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))))[ _-]{{1,3}}
       (?:{_WHICH}[ _-]{{1,3}}|of[ ]the[ ](?:{_WHICH}[ ])?(?=\w+s\b))?  # "third of the picture"
       (?:{NOUN}|one)(?![A-Za-z])
+    | (?P<subject>{_ORDINAL})(?=[ ](?:gets|receives|earns)\b)
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
     | (?P<clast>最后一[张幅个](?:图像|图片|图|照片)?)
@@ -149,6 +150,17 @@ _MOST_LABELS = 4096
 _LONGEST_LABEL = 60
 
 
+_CUT_SHORT = re.compile(r"\s*(?:[^\W\d_]{3,20}\s+)?[^\W\d_]{3,20}\.(?:\s+[^\W\d_]{3,20}\.?)?\s*")
+
+
+def _shortens(words: Sequence[str], name: Sequence[str]) -> bool:
+    """Tell whether words are those of a name, each whole or cut short with a full stop."""
+    return len(words) == len(name) and all(
+        whole.startswith(word[:-1]) if word.endswith(".") else word == whole
+        for word, whole in zip(words, name, strict=True)
+    )
+
+
 class Names:
     """Finds factors and images by name, for one question: these factors, n images."""
 
@@ -191,7 +203,21 @@ class Names:
             if factor is not None:
                 return factor
 
-        return None
+        return self.abbreviated(label)
+
+    def abbreviated(self, label: str) -> Factor | None:
+        """Return the one factor that a label names with words cut short: `Acc.`, `Visual Qual.`"""
+        if "." not in label or not _CUT_SHORT.fullmatch(label):
+            return None
+
+        words = label.casefold().split()
+        found = {
+            factor.key
+            for factor in self.factors
+            for name in factor.names
+            if _shortens(words, name.casefold().split())
+        }
+        return self._by_key[found.pop()] if len(found) == 1 else None
 
     def keys_listed(self, text: str, start: int, end: int) -> bool:
         """Tell whether all keys stand here in their order: `(acc, pre, qua, real)`."""
@@ -199,7 +225,7 @@ class Names:
 
     def is_name(self, label: str) -> bool:
         """Tell whether a label is a factor's name and nothing else."""
-        return normal(label) in self._known
+        return normal(label) in self._known or self.abbreviated(label) is not None
 
     def factors_in(self, text: str, start: int, end: int) -> list[FactorName]:
         """Return every place where a factor is named; `Editing Accuracy (S_acc)` is one name."""
@@ -293,8 +319,8 @@ class Names:
         if groups["word"]:
             return _WORDS[groups["word"].lower()]
 
-        if groups["ordinal"]:
-            word = groups["ordinal"].lower()
+        if groups["ordinal"] or groups["subject"]:
+            word = (groups["ordinal"] or groups["subject"]).lower()
             return _ORDINALS.get(word) or _FOREIGN_ORDINALS[word]
 
         if groups["chinese"] or groups["cword"]:
@@ -444,8 +470,8 @@ def _positions_added(text: str, last: int, more: re.Match[str], end: int) -> Seq
 _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
-    while whose plus both then my s de la el der die das für en points pts where image edit images
-    factor factors assign breakdown order output outputs""".split()
+    while whose plus both then my s de la el le il der die das den dem für en points pts where image
+    edit images put puts factor factors assign breakdown order output outputs""".split()
 )
 # Where one thing is scored, the overall is that one.
 _OVERALL = re.compile(r"\b(?:overall|final)[ ]\Z", re.IGNORECASE)

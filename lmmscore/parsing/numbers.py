@@ -201,7 +201,8 @@ _UNIT_RUNS_ON = re.compile(
 _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 _ENDS = re.compile(
     r"[\s.,;:!|)\]}\"'”’>/–—、·•#-]*"
-    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|für|bei|pour|en|em|per)?\s*)?\Z"
+    r"(?:\b(?:and|und|y|et|e)\b[\s,]*(?:an?|the|its|una?|une|um|eine?|bei|pour|en|em|per"
+    r"|für(?:\s(?:die|den|das))?)?\s*)?\Z"
 )
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
@@ -213,7 +214,7 @@ _RUNS_ON = re.compile(
         |(?:undecided|unscored|skipped|omitted|left[ ]open
           |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)
         |[0-9]+(?![0-9.]*[ ][a-z]{3}))
-    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d][^0-9\n]*\Z)
+    | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
         |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
@@ -383,6 +384,11 @@ _EXPLAINS = re.compile(
       [ ]*[,;:.!|(\[。，；（·•]
     | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
     | [ ]{2,}(?=[^\W\d])
+    | [ ]+(?:instead[ ]of|rather[ ]than)[ ](?:an?[ ])?[0-9]+(?:\.[0-9])?(?:/[0-9]+)?[ ]?
+      (?:[,.;)](?![0-9])|(?:because|as|since|due|for|owing|given)\b|$)
+    | [ ]+is[ ](?:fair|fitting|justified|appropriate|reasonable|deserved|warranted)
+      (?=[,.;]|[ ](?:because|as|since|given|considering|due)\b|$)
+    | [ ]/[ ](?=(?:total|sum|overall|average|mean)[ ]*[:=])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
@@ -438,12 +444,19 @@ _NAMED_OTHERWISE = re.compile(
           [ ](?:gave|give|given|giving|rated?|scored?|awarded?|been)(?:[ ](?:an?|it|this))*)
       |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
       |\b(?:confidence|certainty|sure|weight|weighting|target|goal|source|original|input|baseline
+        |reference|considered(?:[ ]giving)?(?:[ ]an?)?
+        |(?:raters?|annotators?|reviewers?|others)[ ](?:gave|give|said)(?:[ ](?:it|an?))*
         |level|step|factor|criterion|version|figure
         |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of
-        |of(?:[ ](?:the|all|these))?|scale
+        |(?:of|sur|von)(?:[ ](?:the|all|these))?|scale
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
+      |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
+        (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
+      # "3 stripes became 2": so many of them there are now.
+      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ][a-z]{2,}[ ](?:became|turned[ ]into)
+      |\bfrom[ ](?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks|stars)[a-z]{3,}s[ ]to
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
     )[ ]*[:=(#'‘“"]*[ ]*\Z
@@ -473,8 +486,43 @@ def competitors(
             continue
         if _LETTERING.search(text, max(start, number.start - 60), number.start):
             continue
+        if number.value == scale.high and _IS_PERFECT.match(text, number.end, end):
+            continue
+        if _accounts_for(text, number, start, end, scale, value):
+            continue
 
         yield number
+
+
+_IS_PERFECT = re.compile(
+    r"[ ](?:would[ ])?(?:means?|requires?|needs?|be[ ](?:perfect|flawless|ideal))\b"
+)
+_BRACKET = re.compile(r"[(\[][^()\[\]\n]*[)\]]")
+_LEGEND = re.compile(r".(?:scale:?[ ])?(?:[ ]*[0-9]{1,3}[ ]?(?:=|means)[ ]?[^\d=\n]{2,60}){2,6}")
+_MEAN_OF = re.compile(
+    r".(?:the[ ])?(?:mean|average)[ ](?:of|between)\b|[^\n]*\b(?:averaged|on[ ]average).\Z",
+    re.IGNORECASE,
+)
+
+
+def _accounts_for(
+    text: str, number: Number, start: int, end: int, scale: Scale, value: Fraction
+) -> bool:
+    """Tell whether a bracket around a number says how the score came about: "7 (the mean of 6 and
+    8)", or what the scale means: "6 (1 = not done, 10 = done)"."""
+    opened = max(text.rfind("(", start, number.start), text.rfind("[", start, number.start))
+    bracket = _BRACKET.match(text, opened, end) if opened >= 0 else None
+    if bracket is None or bracket.end() < number.end:
+        return False
+
+    inside = [
+        each.value
+        for each in numbers_in(text, opened, bracket.end())
+        if not counts(text, each, bracket.end())
+    ]
+    if _LEGEND.fullmatch(bracket[0]):
+        return max(inside) == scale.high and not is_upside_down(bracket[0])
+    return _MEAN_OF.match(bracket[0]) is not None and sum(inside) == value * len(inside)
 
 
 # `now says "Route 4"`: what is written in the picture.
@@ -842,14 +890,17 @@ _JOINT = re.compile(
       |rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
-      |clean|decent|mere|also
+      |clean|decent|mere|also|leads
       |score|rating|sub-?score
       |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
-      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b){0,4}
+      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
+      (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
+        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
+          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){0,4}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -940,7 +991,12 @@ def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, l
     return alone and number.top is None and text.startswith(" ", name.end)
 
 
-_AFTER_ITS_NUMBER = re.compile(r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z")
+# "4 (", or "[4] " and "4/10 " where a line begins.
+_AFTER_ITS_NUMBER = re.compile(
+    r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z"
+    r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
+    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ]\Z"
+)
 _SCORE_AT_THE_END = re.compile(
     r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
     re.IGNORECASE,
@@ -957,7 +1013,7 @@ def _is_counted_beside_a_score(
     if not counts(line.text, number, limit):
         return False
     return (
-        _AFTER_ITS_NUMBER.search(line.text, line.start, name.start) is not None
+        _AFTER_ITS_NUMBER.search(line.text[line.start : name.start]) is not None
         or _SCORE_AT_THE_END.search(line.text, number.end, limit) is not None
     )
 
@@ -985,9 +1041,8 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour|is(?=[ ]the\b))\b
-      (?:[ ]+(?:the|its|an?|overall|die
-      |la))*|[:=(\[]|[-–—]|→|←)?
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
+      (?:[ ]+(?:the|its|an?|overall|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -1000,7 +1055,7 @@ def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
     claims: _Claims = {}
 
     for index in range(len(line.names)):
-        found = _number_before(line, index, names_first=bool(forward))
+        found = _number_before(line, index, forward)
         if found is not None and not found.is_anothers():
             number = found.number
             claims[number.start] = _Claim(index, number, found.is_joined(), backward=True)
@@ -1010,7 +1065,7 @@ def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
     return {place: claim for place, claim in claims.items() if opened or claim.strong}
 
 
-def _number_before(line: _Stretch[Name], index: int, *, names_first: bool) -> _NumberBefore | None:
+def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _NumberBefore | None:
     """Return the number that leads up to a name, if there is one that is not hedged."""
     name = line.names[index]
     floor = line.names[index - 1].end if index else line.start
@@ -1021,17 +1076,27 @@ def _number_before(line: _Stretch[Name], index: int, *, names_first: bool) -> _N
         return None
 
     number = before[-1]
-    if len(before) > 1 and _LISTED_NUMBERS.fullmatch(line.text, before[0].end, number.start):
-        # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
-        return None
-
     joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
     if joint is None or is_hedged(line.text, floor, number.start):
         return None
 
+    # In "S_pre 6, 10 for S_qua" the first is spoken for.
+    in_a_list = any(first <= index <= last for first, last in line.lists)
+    spoken_for = not in_a_list and _is_spoken_for(before[0], index, forward, joint["sign"] or "")
+    listed = _LISTED_NUMBERS.fullmatch(line.text, before[0].end, number.start) is not None
+    if len(before) > 1 and listed and not spoken_for:
+        # "8, 7 and 9 for S_acc, S_pre and S_qua": none of them is this name's alone.
+        return None
+
     following = line.names[index + 1] if index + 1 < len(line.names) else None
     sign = joint["sign"] or ""
-    return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, names_first)
+    return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, bool(forward))
+
+
+def _is_spoken_for(number: Number, index: int, forward: _Claims, sign: str) -> bool:
+    """Tell whether a number is that of the name before this one, which a word joins to its own."""
+    claim = forward.get(number.start)
+    return claim is not None and claim.label == index - 1 and sign[:1].isalpha()
 
 
 _LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")

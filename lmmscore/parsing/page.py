@@ -16,11 +16,13 @@ from lmmscore.parsing.verdict import LASTING, Kind
 _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
-    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
+    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z])|:{1,2}[ ])*)
     (?P<numbering>\(?(?P<number>[0-9]{1,3})
       (?:[.)](?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))
         |:(?=[ ]+[A-Za-z][A-Za-z_ ()]{1,40}[:=]))[ ]*
-      |\[(?P<bracketed>[0-9]{1,3})\](?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9])[ ]*)?
+      |\[(?P<bracketed>[0-9]{1,3})\]
+        (?=[ ]+[A-Za-z][A-Za-z_ ]{1,40}?[ :=]+[0-9.]+
+          (?![0-9.]|[ ](?!because|since|for|out|with|but|and|points|due|the)[a-z]{3}))[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
@@ -242,7 +244,12 @@ class Page:
         """Return the factor whose name, however spelled, is all that a line says: `S-ACC`."""
         words = self.text[head:end]
         factor = self.names.factor_named(words) if self.names.is_name(words) else None
-        return [FactorName(factor.key, head, end, in_words=True)] if factor else []
+        if factor is None:
+            # "Acc.: 8"
+            words = words.partition(":")[0].rstrip()
+            factor = self.names.abbreviated(words)
+
+        return [FactorName(factor.key, head, head + len(words), in_words=True)] if factor else []
 
     def _images_of(self, start: int, end: int, factors: Sequence[FactorName]) -> list[ImageName]:
         """Return the images a line names, outside the names of factors."""
@@ -433,6 +440,8 @@ class _State:
     """Whether the last line gave scores."""
     listed: bool = False
     """Whether what is no verdict is given for each image."""
+    form: set[tuple[int, ...] | None] | None = None
+    """The images for which a form was shown; None where it is not blank."""
     leads: bool = False
     """Whether this line opens a paragraph and scores stand right below."""
     by_paragraph: bool = False
@@ -447,7 +456,9 @@ class _State:
         self._number()
         self.positions = positions
         self.entries = False
-        if self.kind not in lasting:
+        # An image that comes again behind a blank form is where it is filled in.
+        filled_in = self.kind is Kind.EXAMPLE and positions in (self.form or ())
+        if self.kind not in lasting or filled_in:
             self.kind = Kind.VERDICT
             self.caption = ""
 
@@ -473,6 +484,7 @@ class _State:
         self.headed_by(words, line)
         self.kind = kind
         self.listed = False
+        self.form = set()
         self.captioned = line.end
 
     def headed_by(self, words: str, line: Line) -> None:
@@ -501,6 +513,10 @@ class _State:
 
 
 _RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
+# "S_acc: <number>", "S_acc: …", "S_acc: [score]"
+_TO_BE_FILLED_IN = re.compile(
+    r"[:=–—-][ ]*(?:…|\.{3}|\?|X{1,2}\b|[<(\[][^<>()\[\]\d\n]{1,40}[>)\]])"
+)
 
 
 def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: str | None) -> None:
@@ -532,6 +548,14 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
     first.positions = state.positions
     first.named = positions is not None
     first.section = state.section
+    if has_scores:
+        state.form = None
+    elif (
+        state.form is not None
+        and line.factors
+        and _TO_BE_FILLED_IN.search(page.text, line.head, line.end)
+    ):
+        state.form.add(state.positions)
     if has_scores or line.factors:
         state.entries = True
 
@@ -864,7 +888,7 @@ _SUBJECT = re.compile(
       |obtains?|(?:is|was)[ ](?:awarded|scored|assigned)|(?:comes[ ](?:out|in)|ends[ ]up|finishes)
       [ ](?:with|at)
       |erhält|bekommt|erzielt|erreicht|obtient|reçoit|recibe|obtiene|riceve|ottiene|recebe|obtém
-      |krijgt)\b
+      |krijgt|vergebe[ ]ich|je[ ]donne)\b
     | [ ]?(?:得|获得|得到)(?=[ ]?[0-9])
     | ,?[ ]+(?:I[ ](?:would|give|gave|assign|assigned|rate|rated|score|scored|award)|I['’]d
       |(?:my|the)[ ](?:scores?|ratings?)[ ](?:is|are)|it[ ](?:gets|scores|receives|earns))\b
@@ -1125,6 +1149,10 @@ def _is_bracketed_remark(page: Page, line: Line, start: int, image: ImageName) -
     return False
 
 
+# "Lower than Image 1's 7."
+_ITS_NUMBER = re.compile(r"['’]s[ ][0-9]{1,2}(?:\.[0-9]{1,2})?(?![0-9/])")
+
+
 def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether the rest of a line only says something of an image: `Image 3 does it better`."""
     if any(factor.start > image.end for factor in line.factors):
@@ -1136,8 +1164,10 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     for other in behind:
         rest = rest.replace(page.text[other.start : other.end], "")
 
-    in_words = re.search(r"[a-z]{2,}[ ]+[a-z]", rest) is not None
-    return in_words and not re.search(r"[0-9:]", rest)
+    owned = _ITS_NUMBER.match(rest)
+    rest = rest[owned.end() :] if owned else rest
+    in_words = owned or re.search(r"[a-z]{2,}[ ]+[a-z]", rest)
+    return bool(in_words) and not re.search(r"[0-9:]", rest)
 
 
 _UP_TO_A_SCORE = re.compile(
@@ -1178,6 +1208,7 @@ def _is_opened_by_a_factor(line: Line) -> bool:
 
 
 _LONGEST_HEADING = 90
+_ANSWER = re.compile(r"\W*(?:(?:the|my)[ ])?(?:answer|response|reply|output)\W*", re.IGNORECASE)
 _NO_VERDICT = frozenset(Kind) - {Kind.VERDICT}
 
 
@@ -1200,7 +1231,8 @@ def _pass_heading(page: Page, line: Line, words: str, state: _State) -> None:
     elif kind is Kind.VERDICT and line.images and page.n > 1:
         # "After Image 1, now Image 5:" announces scores of one of them.
         state.headed_by(title, line)
-    elif kind is Kind.VERDICT:
+    elif kind is Kind.VERDICT or (state.kind is Kind.DRAFT and _ANSWER.fullmatch(title)):
+        # "**Thinking**", and later "**Answer**"
         state.announced(line)
     elif is_neutral(words):
         return
@@ -1301,7 +1333,7 @@ _LABELLED_ITEM = re.compile(r"\W*(?P<label>\w{1,12})[ ]*(?:[:=–—-]|gets\b)[ 
 
 def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     """Tell whether a line that scores nothing may begin something new, though it is no heading."""
-    goes_on = not line.gap and page.text.startswith("  ", line.start)
+    goes_on = not line.gap and page.text.startswith(("  ", "::"), line.start)
     if goes_on:
         return False
 

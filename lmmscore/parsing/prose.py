@@ -13,6 +13,7 @@ from lmmscore.parsing.numbers import (
     Number,
     Pair,
     competitors,
+    counts,
     entry_fault,
     number_at,
     numbers_in,
@@ -79,7 +80,7 @@ _NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][^()\[\]\n]{1,120}[)\]]")
 # Behind an image, up to its number.
 _GIVEN_TO_IMAGE = re.compile(
-    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?"
+    r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?|['’]s[ ]"
 )
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 # "Image 3 loses 4 points in realism": how many are missing, not how many there are.
@@ -94,7 +95,7 @@ _COMPARED_BEHIND = re.compile(
 _GIVEN_BELOW = re.compile(
     r"[(\[]?(?:or|penalty|deduction|bonus|adjust(?:ed|ment)?|minus|plus|correction|update[d]?"
     r"|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
-    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
+    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better|score|rating)?[ ]*[:,]?[ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
 )
@@ -124,6 +125,17 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
+# "Of the 40 points, 10 go to accuracy, …"
+_SHARED_OUT = re.compile(
+    r"\b(?:of|from)[ ](?:(?:the|all|these|a|my)[ ])?(?:total[ ](?:of[ ])?)?"
+    r"(?:[0-9]{1,3}|hundred|forty)[ ](?:points|marks)\b",
+    re.IGNORECASE,
+)
+_WOULD_GET = re.compile(
+    r"\bwould(?:[ ]have)?[ ](?:merit|deserve|earn|get|receive|be|score)\w*\b[^.;!?\n]*\Z",
+    re.IGNORECASE,
+)
+_IF_BEHIND = re.compile(r"[ ,]*(?:if|had|were|unless)\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
@@ -179,7 +191,8 @@ _AT_THE_END = re.compile(
     re.IGNORECASE,
 )
 _I_GIVE = (
-    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:give|rate|score|assign|award)(?:[ ](?:it|this))?(?:[ ]an?)?"
+    r"(?:I|we)(?:[ ]would|['’]d)?[ ](?:(?:give|rate|score|assign|award)(?:[ ](?:it|this))?"
+    r"|(?:settled?|decided?)[ ](?:on|for)|went[ ]with|arrived?[ ]at)(?:[ ]an?)?"
 )
 # "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
@@ -188,9 +201,16 @@ _GIVEN_AT_THE_END = re.compile(
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
-# "S_acc: not scored vs. 3/10"
+# "… I settled on 6.", a sentence of its own.
+_I_GIVE_AT_THE_END = re.compile(
+    rf"(?:^|[.!?][ ]){_I_GIVE}[ ](?P<value>[0-9]{{1,3}}(?:\.[0-9]{{1,3}})?)"
+    r"(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
+    re.IGNORECASE,
+)
+# "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10"
 _DENIED = re.compile(
-    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b", re.IGNORECASE
+    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b|\W*[-–—?…][ ]+vs\b",
+    re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
@@ -248,6 +268,7 @@ class Prose:
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
         self._drop_section_numbers()
+        self._drop_counts()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
@@ -273,17 +294,36 @@ class Prose:
             for index, found in enumerate(self._pairs)
             if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
         ]
-        if len(numbered) < 3:
+        if not numbered:
             return
 
-        steps = _steps([self._pairs[index][0].value for index in numbered])
-        if steps in ({Fraction(1)}, {Fraction(1, 10)}):
+        values = [self._pairs[index][0].value for index in numbered]
+        if _counts_up(values) or any(map(self._has_a_bracketed_number, self.page.lines)):
             for index in numbered:
                 self._pairs[index] = []
 
+    def _drop_counts(self) -> None:
+        """Drop numbers that only count something where the score has a line of its own below:
+        "Preservation: 1 of the 3 boats was lost.", and there "Score: 6"."""
+        for index, (line, below) in enumerate(pairwise(self.page.lines)):
+            found = self._pairs[index]
+            if len(found) != 1 or found[0].mark.kind is not FaultKind.AMBIGUOUS:
+                continue
+
+            number = number_at(self.text, found[0].mark.span[0], line.end)
+            label = _OWN_LABEL.match(self.text, below.head, below.end)
+            scored = label is not None and number_at(self.text, label.end(), below.end) is not None
+            if scored and number is not None and counts(self.text, number, line.end):
+                self._pairs[index] = []
+
+    def _has_a_bracketed_number(self, line: Line) -> bool:
+        """Tell whether a line with a score is numbered: "[3] Quality: 7". So are the others."""
+        return line.number is not None and "]" in self.text[line.start : line.head]
+
     def _is_numbered(self, pair: Pair[FactorName]) -> bool:
-        """Tell whether nothing but a space joins a number to the name behind it."""
-        return self.text[pair.mark.span[1] : pair.name.start].isspace()
+        """Tell whether nothing but a space or a bracket joins a number to the name behind it."""
+        joint = self.text[pair.mark.span[1] : pair.name.start]
+        return joint.lstrip("])").isspace()
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -300,7 +340,19 @@ class Prose:
         if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
-        return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
+        own = [
+            pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)
+        ]
+        return self._leaning_on_none(line, own)
+
+    def _is_supposed(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether a number is what would be given: "It would merit a judgement of 4 if …"."""
+        if pair.mark.kind is not FaultKind.AMBIGUOUS:
+            return False
+
+        if not _IF_BEHIND.match(self.text, pair.end, line.end):
+            return False
+        return _WOULD_GET.search(self.text, line.head, pair.start) is not None
 
     def _is_denied_before(self, line: Line, factor: FactorName) -> bool:
         """Tell whether a name has no number where its number stands: "— for S_acc, 5 for S_pre"."""
@@ -483,10 +535,14 @@ class Prose:
         every = self.n * len(self.names.factors)
         if self.page.tables or len({each.cell for each in found}) == every:
             return found
+        if self.drafts - {Kind.RANKS, Kind.UNKNOWN}:
+            # Of what was found to be no verdict, no label makes one.
+            return found
 
+        headed = not self.drafts
         whole = [
             Said(position, pair.name.key, self._in_reply(pair.mark), "prose", -3 - position)
-            for _, position, pair in whole_lists(self.page, self._pairs)
+            for _, position, pair in whole_lists(self.page, self._pairs, headed=headed)
         ]
         return whole or found
 
@@ -732,19 +788,21 @@ class Prose:
     def _beside_another(
         self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
     ) -> Pair[FactorName]:
-        """Return a pair with its score where what stands beside it in brackets is said of another
-        image: "S_acc: 9 (Image 2: 3)"."""
+        """Return a pair with its score where what stands beside it is said of another image:
+        "S_acc: 9 (Image 2: 3)", "S_acc: 9. Better than Image 2's 3."."""
         if self.n == 1 or pair.mark.kind is not FaultKind.AMBIGUOUS or pair.backward:
+            return pair
+        if positions is None:
             return pair
 
         bracket = _IN_BRACKETS.match(self.text, pair.end, line.end)
-        if bracket is None or positions is None:
-            return pair
-
+        bracketed = bracket.end() if bracket else pair.end
         others: set[int] = set()
         for image in line.images:
-            if bracket.start() < image.start < bracket.end() and image.positions != positions:
-                given = _GIVEN_TO_IMAGE.match(self.text, image.end, bracket.end())
+            owns = self.text.startswith(("'s ", "’s "), image.end)
+            beside = pair.end <= image.start < (line.end if owns else bracketed)
+            if beside and image.positions != positions:
+                given = _GIVEN_TO_IMAGE.match(self.text, image.end, line.end)
                 others |= {each.start for each in numbers_in(self.text, image.start, image.end)}
                 others |= {given.end()} if given else set()
 
@@ -944,6 +1002,9 @@ class Prose:
             # "Add 1 to S_acc, 2 to S_pre"
             return Kind.DIFFERENCE
 
+        if lead and _SHARED_OUT.search(self.text, line.head, found[0].end):
+            return Kind.WEIGHTS
+
         if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN
 
@@ -976,9 +1037,12 @@ class Prose:
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
+        # Where no score is missing, none can be another image's.
+        whole = len({pair.name.key for pair in found}) == len(self.names.factors)
         for pair, following in pairwise(found):
             between = self.text[pair.end : following.start]
-            if pair.backward != following.backward and not _ITS.fullmatch(between):
+            turns = pair.backward != following.backward and not whole
+            if turns and not _ITS.fullmatch(between):
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
                 yield pair.end
 
@@ -1361,6 +1425,12 @@ class Prose:
         lines = self.page.lines
         top = index
 
+        below = lines[index + 1 : index + 3]
+        bare = len(below) > 1 and self._is_bare_number(below[0]) and self._is_bare_name(below[1])
+        if bare and below[0].gap and not below[1].gap:
+            # A blank line parts it from this name, and none from the next.
+            return True
+
         while top:
             above = lines[top - 1]
             if not self._is_bare_number(above) and not self._is_bare_name(above):
@@ -1389,6 +1459,10 @@ class Prose:
         """Tell whether a line may name something that the number below it is of."""
         words = self.page.words(line)
         if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
+            return False
+
+        # What defines a name in a list of definitions is none itself.
+        if self.text.startswith("::", line.start):
             return False
 
         if is_neutral(words):
@@ -1426,7 +1500,9 @@ class Prose:
         if far:
             return []
 
-        explained = number if number is not None and number.top == scale.high else None
+        defined = self.text[line.start : line.head].lstrip().startswith(":")
+        told = number is not None and (defined or number.top == scale.high)
+        explained = number if told else None
         if explained and empty and not entry_fault(self.text, explained, line.end, scale):
             # "8/10, since …"
             return [explained.mark(scale)]
@@ -1441,7 +1517,12 @@ class Prose:
 
     def _number_at_the_end(self, line: Line, scale: Scale) -> list[Mark]:
         """Return the score that ends a line of explanation, "… 8/10", unless it has a label."""
-        ended = _AT_THE_END.search(self.text[line.head : line.end])
+        words = self.text[line.head : line.end]
+        given = _I_GIVE_AT_THE_END.search(words)
+        if given is not None and not line.images and not CONDITION.search(words):
+            return self._last_number(line.head + given.start("value"), line.head, line.end, scale)
+
+        ended = _AT_THE_END.search(words)
         if ended is None or Fraction(ended["top"]) != scale.high:
             return []
 
@@ -1583,6 +1664,14 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
 def _steps(values: Sequence[Fraction | None]) -> set[Fraction]:
     """Return the differences between numbers in a row: those of `3.1, 3.2, 3.3` number sections."""
     return {later - former for former, later in pairwise(values) if former and later}
+
+
+def _counts_up(values: Sequence[Fraction | None]) -> bool:
+    """Tell whether three or more numbers count something; for each image they may begin anew."""
+    # What lies between the last of one image and the first of the next is no step.
+    runs = [(former, later) for former, later in pairwise(values) if later != values[0]]
+    steps = {later - former for former, later in runs if former and later}
+    return len(values) > 2 and steps in ({Fraction(1)}, {Fraction(1, 10)})
 
 
 def _pairs_inside(found: Sequence[Pair[FactorName]], part: Part) -> list[Pair[FactorName]]:

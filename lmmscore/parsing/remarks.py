@@ -39,7 +39,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |a[ ]previous|one|other|most|human|the)[ ]
           (?:annotators?|raters?|reviewers?|assessors?|evaluators?|experts?|judges?|models?
             |colleagues?
-          |critics?|graders?|people)[ ]
+          |critics?|graders?|people)[ ](?:before[ ]me[ ])?
           (?:has[ ]|have[ ]|had[ ]|might[ ]|may[ ]|would[ ]|could[ ])?
           (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?)
       | ^(?:published|reported|official|baseline|reference|ground[- ]truth|gold|paper[’']?s?)[ ]
@@ -1113,6 +1113,7 @@ def announces(words: str) -> bool:
 # "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
 _OWN_SCORES = rule(
     "SELF (FINAL|GRADE|REAL)* SCORE",
+    "^ (COURTESY|COMMA|LINK)* THE? REAL SCORE COLON? $",
     "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
     # "Sure, as JSON:"
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",

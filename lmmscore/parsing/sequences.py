@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
 
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import is_no_verdict, unsettles
+from lmmscore.parsing.remarks import heads_plainly, is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -32,6 +33,7 @@ _VALUES = re.compile(
     r"(?:,?[ ]respectively)?[ ]*\.?[ ]*"
 )
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
+_WHOLE_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
@@ -53,6 +55,14 @@ _OUT_OF_TOP = re.compile(
 )
 _BEFORE_VALUES = re.compile(
     r"[ ]*[)\]]?[ ]*(?:(?:my|the)[ ])?(?:scores?[ ]*)?(?:[:=→]|are\b)[ ]*", re.IGNORECASE
+)
+_OPENS_NAMES = re.compile(r"[ ]*[(\[][ ]*\Z")
+_CLOSES_NAMES = re.compile(r"[ ]*[)\]][ ]*\.?")
+# "For the three images, S_acc is …": what is left of it without words of order.
+_COUNTED_IMAGES = re.compile(r"\W*(?:(?:[0-9]+|two|three|four|five|six|seven|eight)\b)?[\W\d]*")
+_CLAUSE_OF_VALUES = re.compile(
+    r"[ ]*(?:[:=]|(?:is|are|gets|scores)\b)[ ]*(?P<values>[0-9](?:[0-9., ]|and[ ])*[0-9])"
+    r"(?:,?[ ]respectively|,?[ ]in[ ](?:this|that)[ ]order)?[ ]*[.;,]?[ ]*(?:and[ ])?(?:the[ ])?"
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
 _LABELLED_VALUE = re.compile(
@@ -96,15 +106,15 @@ class Sequences:
                     continue
 
                 found = self._tuple_of(line, order) if order else []
-                if found and (line.images or not labelled):
+                if found and (line.images or line.number is not None or not labelled):
                     made[index] = found
 
                 continue
 
-            inline = self._in_one_line(line)
+            inline = self._listed(line) if len(line.factors) > 1 else []
             if inline:
                 made[index] = inline
-                order = [key for _, key, _ in inline]
+                order = list(dict.fromkeys(key for _, key, _ in inline))
             elif self._pairs[index]:
                 order = []
             elif stated := self._stated_order(line):
@@ -115,7 +125,41 @@ class Sequences:
             if self._is_sequence(line):
                 whole_rows.append(index)
 
-        return made | self._rows_of_factors(whole_rows)
+        return made | self._rows_of_factors(whole_rows) | self._stacked()
+
+    def _stacked(self) -> dict[int, list[Listed]]:
+        """Return what numbers say of the only image that stand right above the factors, with a
+        blank line before each: without it, they might as well stand below."""
+        naming = [index for index, line in enumerate(self.page.lines) if line.factors]
+        keys = {self.page.lines[index].factors[0].key for index in naming}
+        whole = len(naming) == len(keys) == len(self.names.factors)
+        if self.n > 1 or not whole or not all(map(self._is_below_its_number, naming)):
+            return {}
+
+        made: dict[int, list[Listed]] = {}
+        for index in naming:
+            above, line = self.page.lines[index - 1 : index + 1]
+            key = line.factors[0].key
+            number = number_at(self.text, above.head, above.end)
+            mark = number.mark(self.names.factor(key).scale) if number else None
+            made[index] = [(None, key, mark)] if mark else []
+
+        values = [mark.value for found in made.values() for _, _, mark in found]
+        counted = values == [*range(1, len(values) + 1)]
+        return {} if counted else made
+
+    def _is_below_its_number(self, index: int) -> bool:
+        """Tell whether a factor stands alone on its line, a number alone on the line above, and
+        nothing but blank lines around the two."""
+        above, line = self.page.lines[index - 1 : index + 1] if index else (None, None)
+        if above is None or line is None or line.gap or not above.gap:
+            return False
+
+        name = line.factors[0]
+        below = self.page.lines[index + 1 : index + 2]
+        alone = name.start <= line.head and name.end >= line.end
+        parted = all(each.gap for each in below)
+        return alone and parted and _VALUE.fullmatch(self.text, above.head, above.end) is not None
 
     def _order_stated_last(self) -> list[str]:
         """Return the order that the last line states, where no other names a factor: "(The numbers
@@ -138,21 +182,62 @@ class Sequences:
         rest = _ORDER_WORDS.sub("", re.sub(r"^\W*[A-Za-z][ ]*=", "", rest))
         return keys if not re.search(r"\w", rest) else []
 
-    def _in_one_line(self, line: Line) -> list[Listed]:
+    def _listed(self, line: Line) -> list[Listed]:
+        """Return what a line says by a list of factors and a list of numbers, or by a list of
+        numbers for each factor."""
+        keys = self._listed_keys(line)
+        if not keys:
+            return self._by_clause(line)
+        return self._behind_names(line, keys) or self._before_names(line, keys)
+
+    def _behind_names(self, line: Line, keys: Sequence[str]) -> list[Listed]:
         """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
-        keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            return []
-
-        for factor, following in zip(line.factors, line.factors[1:], strict=False):
-            between = self.text[factor.end : following.start]
-            if between.strip(" ,/|&;") not in {"", "and"}:
-                return []
-
         joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
-        if joint is None:
+        return self._values(joint.end(), line.end, keys) if joint else []
+
+    def _before_names(self, line: Line, keys: Sequence[str]) -> list[Listed]:
+        """Read `Image 1: 8, 7, 7, 6 (S_acc, S_pre, S_qua, S_real)`."""
+        opened = _OPENS_NAMES.search(self.text, line.head, line.factors[0].start)
+        closed = _CLOSES_NAMES.fullmatch(self.text, line.factors[-1].end, line.end)
+        if opened is None or closed is None:
             return []
-        return self._values(joint.end(), line.end, keys)
+        return self._tuple_of(replace(line, end=opened.start()), keys)
+
+    def _listed_keys(self, line: Line) -> list[str]:
+        """Return the factors of a line, where they stand in one list, each once."""
+        keys = [factor.key for factor in line.factors]
+        if len(set(keys)) < len(keys):
+            return []
+
+        between = [self.text[one.end : next.start] for one, next in pairwise(line.factors)]
+        listed = all(joint.strip(" ,/|&;-") in {"", "and"} for joint in between)
+        return keys if listed else []
+
+    def _by_clause(self, line: Line) -> list[Listed]:
+        """Read "S_acc is 8, 5 and 9, respectively; S_pre is 6, 7 and 4; …": a number for each
+        image, and all factors."""
+        keys = {factor.key for factor in line.factors}
+        whole = len(keys) == len(line.factors) == len(self.names.factors)
+        if self.n < 2 or not whole or not _ORDER_STATED.search(self.text, line.head, line.end):
+            return []
+
+        every = tuple(range(1, self.n + 1))
+        lead = _ORDER_WORDS.sub("", self.text[line.head : line.factors[0].start])
+        plain = _COUNTED_IMAGES.fullmatch(lead) is not None
+        if not plain or any(image.positions != every for image in line.images):
+            return []
+
+        made: list[Listed] = []
+        ends = [*(factor.start for factor in line.factors[1:]), line.end]
+        for factor, end in zip(line.factors, ends, strict=True):
+            clause = _CLAUSE_OF_VALUES.fullmatch(self.text, factor.end, end)
+            span = clause.span("values") if clause else (end, end)
+            values = self._values(*span, [factor.key] * self.n)
+            if not values:
+                return []
+            made += [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+        return made
 
     def _tuple_of(self, line: Line, order: Sequence[str]) -> list[Listed]:
         """Read `Image 1: 8, 7, 7, 6` or `1. [8, 7, 7, 6]` under a stated order."""
@@ -213,14 +298,15 @@ class Sequences:
             pieces = values.split(sign)
             if len(pieces) != len(keys) or len(keys) < 3:
                 continue
-            if not all(piece.strip().isdigit() for piece in pieces):
+            if not all(_WHOLE_VALUE.fullmatch(piece.strip()) for piece in pieces):
                 continue
 
             made: list[Listed] = []
             place = match.start("values")
             for key, piece in zip(keys, pieces, strict=True):
+                start = place + len(piece) - len(piece.lstrip())
                 end = place + len(piece.rstrip())
-                number = Number(Fraction(piece.strip()), None, place, end, end)
+                number = Number(Fraction(piece.strip()), None, start, end, end)
                 made.append((None, key, number.mark(self.names.factor(key).scale)))
                 place += len(piece) + 1
 
@@ -281,7 +367,11 @@ class Sequences:
         whole = len(lines) == len(keys) == len(self.names.factors)
         if not whole or not self._is_order_certain(lines):
             return {}
-        return {index: self._sequence(self.page.lines[index]) for index in lines}
+
+        made = {index: self._sequence(self.page.lines[index]) for index in lines}
+        # Where one of them is off the scale, the others may be of another scale, too.
+        off = any(mark.value is None for found in made.values() for _, _, mark in found)
+        return {} if off else made
 
     def _is_order_certain(self, lines: Sequence[int]) -> bool:
         """Tell whether the numbers of lists by factor stand in the order of the images."""
@@ -381,20 +471,26 @@ _Cells = list[tuple[int, Pair[FactorName]]]
 
 
 def whole_lists(
-    page: Page, found: Sequence[Sequence[Pair[FactorName]]]
+    page: Page, found: Sequence[Sequence[Pair[FactorName]]], *, headed: bool
 ) -> Iterator[tuple[int, int, Pair[FactorName]]]:
     """Yield line, image and score of a reply that scores each image on every factor in one order.
 
-    Nothing where a score is missing, comes twice, or is in doubt.
+    Nothing where a score is missing, comes twice, or is in doubt. `headed` says that what heads
+    the lists may tell their images, whatever stands between.
     """
     lists = _lists_in_order(page, found)
     if not lists or not all(_may_be_scores(page, cells) for cells in lists):
         return
 
     if page.n == 1:
-        positions = [1] if _numbered_alike(page, lists[0]) else []
+        alike = _numbered_alike(page, lists[0]) or _grouped(page, lists[0])
+        positions = [1] if alike else []
     else:
-        positions = _counted(_labels(page, lists), page.names) or _labelled_behind(page, lists)
+        labels = _labels(page, lists)
+        positions = _counted(labels, page.names) or _labelled_behind(page, lists)
+        if not positions and headed:
+            openings = [_opening(label, page.names) for label in labels]
+            positions = _headings(page, lists) or _counted(openings, page.names)
         if not positions and _stand_alone(page, lists):
             # As many lists as images were shown, and nobody who says that they are sorted.
             positions = [*range(1, page.n + 1)]
@@ -444,12 +540,63 @@ def _numbered_alike(page: Page, cells: _Cells) -> bool:
     return len(signs) == 1
 
 
+_GROUP = re.compile(r"(?P<label>[^\d\n:;.!?]{3,40}?)[ ]*(?::|[–—]|[ ]-)[ ]+(?:the[ ])?")
+_FEWEST_GROUPS = 3
+
+
+def _grouped(page: Page, cells: _Cells) -> bool:
+    """Tell whether the scores of the only image stand in groups, a label of its own before each:
+    "Geometry – Scale gets a 4, …", "Light – …"."""
+    labels = []
+    for index in dict.fromkeys(index for index, _ in cells):
+        line = page.lines[index]
+        first = next(pair for at, pair in cells if at == index)
+        label = _GROUP.fullmatch(page.text, line.head, first.start)
+        if label is None or is_no_verdict(label["label"]) or unsettles(label["label"]):
+            return False
+
+        labels.append(label["label"].lower())
+
+    return len(labels) >= _FEWEST_GROUPS and len(set(labels)) == len(labels)
+
+
 def _may_be_scores(page: Page, group: _Cells) -> bool:
     """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
     kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
     if kinds == {Kind.RANKS}:
         return any((pair.mark.value or 0) > page.n for _, pair in group)
     return not kinds
+
+
+def _headings(page: Page, groups: Sequence[_Cells]) -> list[int]:
+    """Return the images that head the lists, each its own: in the paragraph that an image opens,
+    or under its heading."""
+    positions: list[int] = []
+    for group in groups:
+        lines = [page.lines[index] for index in sorted({index for index, _ in group})]
+        images = {
+            line.parts[0].positions if line.parts and line.parts[0].named else line.positions
+            for line in lines
+        }
+        image = images.pop() if len(images) == 1 else None
+        if image is None or any(_speaks_of_another(page, line, group, image) for line in lines):
+            return []
+
+        positions += image
+
+    return positions if sorted(positions) == [*range(1, page.n + 1)] else []
+
+
+def _speaks_of_another(page: Page, line: Line, group: _Cells, positions: tuple[int, ...]) -> bool:
+    """Tell whether a line of scores names another image otherwise than in a sentence before or
+    behind all of them."""
+    first, last = group[0][1].start, group[-1][1].end
+    return any(
+        image.positions != positions
+        and image.start < last
+        and SENTENCE_STOP.search(page.text, image.end, first) is None
+        for image in line.images
+    )
 
 
 _LABEL_BEHIND = re.compile(r"[ ]*[–—-]?[ ]*[(\[][^()\[\]]{1,40}[)\]]\W*|[ ]*(?:←|<-)[^\n]{1,40}")
@@ -487,6 +634,16 @@ def _labels(page: Page, groups: Sequence[_Cells]) -> list[str]:
     return [" ".join(each.split()).lstrip(",;/. ") for each in ("\n".join(opening), *labels)]
 
 
+def _opening(label: str, names: Names) -> str:
+    """Return the first sentence of what stands before a list, if it only names what follows:
+    "Next, Image 2. The rabbit has the ears of a bear."."""
+    opening = _STOP.split(label, maxsplit=1)[0]
+    images = list(names.images_in(label, 0, len(label)))
+    if len(images) != 1 or images[0].end != len(opening):
+        return ""
+    return opening if heads_plainly(opening[: images[0].start]) else ""
+
+
 def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
     """Tell whether no word stands before, between or behind lists on lines of their own."""
     ends = [0, *(group[-1][1].end for group in groups)]
@@ -496,6 +653,7 @@ def _stand_alone(page: Page, groups: Sequence[_Cells]) -> bool:
     return by_lines and not any(re.search(r"\w", words) for words in apart)
 
 
+_STOP = re.compile(r"[.!?](?:\s|$)")
 _LONGEST_LABEL = 80
 
 

@@ -65,6 +65,9 @@ _NUMERIC = re.compile(
 _IN_BRACKETS = re.compile(r"\((?! *[0-9][0-9./ ]*\))[^()]*\)")
 _BLANK_CELL = re.compile(r"[-–—\s.…]*")
 
+_TOP_COLUMN = re.compile(
+    r"(?:out of|of|max(?:imum|imal)?\.?)(?: (?:scores?|points|possible|value))?", re.IGNORECASE
+)
 _AMOUNT = re.compile(r"[×x]?\s*(?P<number>[0-9]+(?:[.,][0-9]+)?)\s*(?:(?P<percent>%)|/\s*[0-9]+)?")
 
 _WIDEST = 60
@@ -379,8 +382,9 @@ def _heads_scores(head: Row, names: Names) -> bool:
         return False
 
     first, second = head[0].text, head[1].text
-    if names.n == 1 and _FACTOR_COLUMN.fullmatch(first) and _EXACTLY_SCORES.fullmatch(second):
-        return True
+    for factor, score in ((first, second), (second, first)):
+        if names.n == 1 and _FACTOR_COLUMN.fullmatch(factor) and _EXACTLY_SCORES.fullmatch(score):
+            return True
 
     if len(head) < 3 or not _FACTOR_COLUMN.fullmatch(second):
         return False
@@ -442,6 +446,7 @@ def _rows(
     rows: list[Row] = []
     first = index
     width = len(head)
+    labels = 0 if _EXACTLY_SCORES.fullmatch(head[0].text) else 1
     numeric = False
     while index < len(lines):
         line = lines[index]
@@ -456,13 +461,14 @@ def _rows(
         short = not separator and 1 < len(row) < width
         if len(row) != width and not short:
             break
-        if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in row[1:]):
+        values = row[labels:]
+        if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in values):
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
         astray = short or (not separator and not _stand_below(head, row, line, written))
         rows.append(row[:1] if astray else row)
-        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in row[1:])
+        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in values)
         index += 1
 
     return (rows, index) if numeric else ([], first)
@@ -643,11 +649,31 @@ class _TableReader:
             total = not is_factor and kind_of(_IN_BRACKETS.sub("", cell.text)) is Kind.AVERAGE
             (of_totals if total else stated).append(tops)
 
+        stated += self._tops_in_columns()
         # "Total (max 40)" is a sum of four scores up to 10; "(max 20)" leaves 5 for each.
         sums = {factor.scale.high * factors for factor in self.names.factors}
         if stated and len(stated) >= factors:
             return stated
         return stated + [tops for tops in of_totals if not tops <= sums]
+
+    def _tops_in_columns(self) -> list[set[Fraction]]:
+        """Return the tops that stand in a column of their own: `Factor | Score | Max`.
+
+        Beside columns of factors, what is one of the row's scores is the highest of these.
+        """
+        columns = [at for at, cell in enumerate(self.head) if _TOP_COLUMN.fullmatch(cell.text)]
+        if not columns:
+            return []
+
+        factors = [at for at, cell in enumerate(self.head) if self._factor_in(cell)]
+        stated: list[set[Fraction]] = []
+        for row in self.body:
+            scores = {_value_at(row, at) for at in factors}
+            tops = {_value_at(row, at) for at in columns} - scores - {None}
+            if tops and kind_of(row[0].text) is not Kind.AVERAGE:
+                stated.append({Fraction(top) for top in tops if top is not None})
+
+        return stated
 
     def _is_labelled_within(self) -> bool:
         """Tell whether images are named in a later column: then the first may hold anything.
@@ -951,20 +977,23 @@ def _ascends(counted: Sequence[str]) -> bool:
 
 def _image_first(rows: list[Row]) -> list[Row]:
     """Return the rows of a long table, `Score | Factor | Image`, as `Image | Factor | Score`, each
-    with the factor above where its own is blank."""
+    with the factor above where its own is blank; those of `Score | Factor` as `Factor | Score`."""
     titles = {column: cell.text for column, cell in enumerate(rows[0])}
     found = [_matching(kind, titles) for kind in (_IMAGE_COLUMN, _FACTOR_COLUMN, _EXACTLY_SCORES)]
+    found = [columns for columns in found[:1] if columns] + found[1:]
     order = [columns[0] for columns in found if len(columns) == 1]
     if len(set(order)) < len(found) or order == sorted(order):
         # "Edited image" may head images or their scores, and is no two columns.
         return rows
 
+    at = len(order) - 2
     order += [column for column in titles if column not in order]
     made: list[Row] = []
     for row in rows:
         if len(row) == len(order):
-            image, factor, *rest = (row[column] for column in order)
-            made.append([image, factor if factor.text or not made else made[-1][1], *rest])
+            cells = [row[column] for column in order]
+            cells[at] = cells[at] if cells[at].text or not made else made[-1][at]
+            made.append(cells)
 
     return made
 

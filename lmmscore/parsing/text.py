@@ -49,7 +49,7 @@ _MARKS = re.compile(
         |\[/?INST\])
     | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
     | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
-        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}))
+        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§]{1,2}))
     | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
@@ -67,7 +67,8 @@ _MARKS = re.compile(
         |quad|qquad|large|Large|[,;!])(?![A-Za-z])
     | \\[()\[\]]
     | (?P<entity>&(?:\#x?[0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)
-    | (?P<leader>(?:\.[ ]?){4,400}(?![ ]?\w)|\.{4,400}[ ]?|(?:[·…_‥][ ]?){3,400})(?=[ ]{0,9}[0-9])
+    | (?P<leader>(?<=[A-Za-z][ ])\.{2,3}(?=[ ][0-9])|(?:\.[ ]?){4,400}(?![ ]?\w)|\.{4,400}[ ]?
+        |(?:[·…_‥][ ]?){3,400})(?=[ ]{0,9}[0-9])
     | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2793\u2795-\u2798\u2b05-\u2b5f]
         |[\u2580-\u25ff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff\u231a-\u23ff])+)
     | (?!(?<=[\d)])\*[\d(S]|(?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
@@ -257,7 +258,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}†‡§¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
@@ -336,6 +337,10 @@ def _made_plain(match: re.Match[str], text: str) -> str:
 def _parts_cells(match: re.Match[str], text: str) -> bool:
     """Tell whether a tab or an ampersand parts cells; one that begins a line does where the corner
     of a table is blank: a tab there may as well indent all rows."""
+    if text.startswith("=", match.end()):
+        # In `S_{acc} &= 6` it only aligns the signs.
+        return False
+
     begin = text.rfind("\n", 0, match.start()) + 1
     if text[begin : match.start()].strip() or "&" in match[0]:
         return True
@@ -358,6 +363,10 @@ _WORDS_FOR = {
 }
 
 
+# What stands in a form for a score: "S_acc: <number>".
+_BLANKS = frozenset(("number", "score", "value", "rating", "integer", "int", "float"))
+
+
 def _tag_in_words(tag: str, text: str, place: int) -> str:
     """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is
     nothing."""
@@ -376,6 +385,8 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
         return " |\n" if match["close"] else "\n"
     if re.fullmatch(_INLINE, name):
         return ""
+    if name in _BLANKS and f"</{name}" not in text:
+        return "…"
     if re.fullmatch(_BLOCK, name) or match["close"]:
         return "\n"
     return _element_in_words(match)

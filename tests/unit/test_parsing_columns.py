@@ -174,6 +174,13 @@ def test_the_scale_of_a_total_must_fit_the_scores_it_sums_up(total, read):
     assert bool(reading.scores) == read
 
 
+@pytest.mark.parametrize("head", ["Factor | Score | Max", "Factor | Score | Out of"])
+def test_a_column_of_tops_states_the_scale(head):
+    """Scores up to 5 are no scores up to 10."""
+    assert len(read_text(by_factor(head, *["4 | 10"] * 4), FOUR, 1).scores) == 4
+    assert not read_text(by_factor(head, *["4 | 5"] * 4), FOUR, 1).scores
+
+
 def test_a_total_has_its_own_scale_where_every_score_states_its():
     """The scale of a weighted total says nothing of columns that state theirs, as rows do."""
     heads = " | ".join(f"S_{key} (/10)" for key in KEYS)
@@ -289,6 +296,8 @@ def test_the_corner_of_a_table_may_be_blank(text):
         "S_acc  S_pre  S_qua  S_real\n7      6      5      4",
         "S_acc\tS_pre\tS_qua\tS_real\n7\t6\t5\t4",
         '<image id="1" S_acc="7" S_pre="6" S_qua="5" S_real="4"/>',
+        "| Score | Factor |\n|---|---|\n| 7 | S_acc |\n| 6 | S_pre |\n| 5 | S_qua |\n| 4 | S_real |",
+        "Rating,Criterion,Note\n7,S_acc,1 sail\n6,S_pre,ok\n5,S_qua,ok\n4,S_real,ok",
     ],
 )
 def test_the_only_image_needs_no_column_of_its_own(text):

@@ -85,6 +85,37 @@ def scores(reply, n, factors=FOUR):
         "<h3>Image 1</h3>\n<ul><li>S_acc: 7</li><li>S_pre: 5</li><li>S_qua: 9</li>"
         "<li>S_real: 6</li></ul>\n<h3>Image 2</h3>\n<ul><li>S_acc: 4</li><li>S_pre: 8</li>"
         "<li>S_qua: 3</li><li>S_real: 2</li></ul>",
+        "Image 1: 7, 5, 9, 6 (S_acc, S_pre, S_qua, S_real)\n"
+        "Image 2: 4 / 8 / 3 / 2 [accuracy / preservation / quality / realism]",
+        "Format: image) S_acc-S_pre-S_qua-S_real\n\n1) 7-5-9-6\n2) 4-8-3-2",
+        "(S_acc / S_pre / S_qua / S_real)\n1. 7.0 / 5.0 / 9.0 / 6.0\n2. 4.0 / 8.0 / 3.0 / 2.0",
+        "For the two images, S_acc is 7 and 4, respectively; S_pre is 5 and 8; S_qua is 9 and 3; "
+        "and S_real is 6 and 2.",
+        "Image 1: 7 for S_acc, 5 for S_pre, S_qua 9, S_real 6\n"
+        "Image 2: S_acc 4, S_pre 8, 3 for S_qua, 2 for S_real",
+        "Image 1 gets 7 for accuracy, 5 for preservation, 9 for quality and 6 for realism. The "
+        "second earns 4 for accuracy, 8 for preservation, 3 for quality and 2 for realism.",
+        "Image 1\n$$\n\\begin{aligned}\nS_{acc} &= 7 \\\\\nS_{pre} &= 5 \\\\\nS_{qua} &= 9 "
+        "\\\\\nS_{real} &= 6\n\\end{aligned}\n$$\n\nImage 2\n$$\n\\begin{aligned}\nS_{acc} &= 4 "
+        "\\\\\nS_{pre} &= 8 \\\\\nS_{qua} &= 3 \\\\\nS_{real} &= 2\n\\end{aligned}\n$$",
+        "Image 1\n: Accuracy\n:: 7 — 2 sails are new\n: Preservation\n:: 5\n: Quality\n:: 9\n"
+        ": Realism\n:: 6\n\nImage 2\n: Accuracy\n:: 4\n: Preservation\n:: 8 — 1 gull gone\n"
+        ": Quality\n:: 3\n: Realism\n:: 2",
+        "| | #1 | #2 |\n|---|---|---|\n| Acc. | 7 | 4 |\n| Pres. | 5 | 8 |\n| Visual Qual. | 9 | 3 |\n"
+        "| Real. | 6 | 2 |",
+        "Please answer in this form:\n\nImage 1:\nS_acc: <number>\nS_pre: <number>\n\n"
+        f"{TWO_IMAGES}",
+        "The reviewer before me gave these scores:\nImage 1: S_acc 9, S_pre 9\nImage 2: S_acc 8\n\n"
+        f"My own scores:\n{TWO_IMAGES}",
+        f"**Thinking**\nImage 1 may be S_acc: 5, S_pre: 5.\n\n**Answer**\n{TWO_IMAGES}",
+        "**Image 1**\nThe sail is new. **S_acc: 7**. A gull is gone (**S_pre: 5**). It is sharp "
+        "(**S_qua: 9**), and the mast leans (**S_real: 6**).\n\n**Image 2**\nNo sail. **S_acc: 4**. "
+        "All is there (**S_pre: 8**). It is blurred (**S_qua: 3**) and odd (**S_real: 2**).",
+        "First, Image 1. The sail is new, and the gull that sat on the mast has flown away.\n"
+        "S_acc=7, S_pre=5, S_qua=9, S_real=6\n\nNext, Image 2. The mast went from 2 sails to 1.\n"
+        "S_acc=4, S_pre=8, S_qua=3, S_real=2",
+        "Image 1:\nS_acc: 7\nS_pre: 1 of the 3 boats was lost.\n  Score: 5\nS_qua: 9\nS_real: 6\n\n"
+        "Image 2:\nS_acc: 4. Lower than Image 1's 7.\nS_pre: 8\nS_qua: 3\nS_real: 2",
     ],
 )
 def test_a_layout_that_a_person_reads_without_doubt_is_read(reply):
@@ -201,6 +232,14 @@ def test_what_stands_beside_scores_may_void_them(second):
         *("I would rate this a 7 if it had a mast", "If it had a mast, I'd give it 7."),
         *("Fine. Overall score: 7/10", "Fine. Human rating: 7"),
         *("7を超えることはない", "7, leaving the mast out of account"),
+        *("7 (the mean of 4 and 8)", "7 (6 = with a mast)", "7 (1 = perfect, 10 = useless)"),
+        *("7 instead of 8 would be harsh", "7 → raised to 8", "7, from 6 points to 8"),
+        *(
+            "7\n  Score: 8",
+            "\n  low: 5\n  high: 8",
+            "good, 7 of 8 sails",
+            "7, though 10 would be fair",
+        ),
     ],
 )
 def test_an_unsettled_number_is_no_score(entry):
@@ -235,6 +274,11 @@ def test_a_row_that_lacks_a_cell_is_not_filled_from_the_left():
     assert scores(head + whole + short, 2) == {1: (7, 5, 9, None), 2: BOTH[2]}
 
 
+def test_one_of_two_images_has_no_score_by_what_the_other_has():
+    """A dash before "vs." is the first one's missing score."""
+    assert scores("Image 1 and Image 2:\nS_acc: – vs. 7/10\nS_pre: 5/10 vs. ?", 2) == {}
+
+
 def test_a_numbered_heading_is_not_the_score_above_it():
     """`# 2` heads the second image; it is no score of the factor that has none."""
     reply = "# 1\n- S_acc: 7\n- S_pre:\n  cut off\n\n# 2\n- S_acc: 4\n- S_pre: 8"
@@ -264,6 +308,9 @@ def test_a_reply_of_which_nothing_is_missing_may_label_its_images_anyhow(label):
         ("Draft 1: ", "Draft 2: "),
         ("The dark one: ", "The bright one: "),
         ("Best first:\n", ""),
+        ("Image 1\nIf the mast stood, ", "Image 2\nIf the mast stood, "),
+        ("Image 1. Unlike in Image 2: ", "Image 2. Unlike in Image 1: "),
+        ("Please use this form:\nImage 1: ", "Image 2: "),
     ],
 )
 def test_labels_that_do_not_count_images_name_none(labels):
@@ -293,6 +340,35 @@ def test_labels_that_do_not_count_images_name_none(labels):
         ("F1 (S_acc) = 7; F2 (S_pre) = 5; F3 (S_qua) = 9; F4 (S_real) = 6", (7, 5, 9, 6)),
         ("S = (S_acc, S_pre, S_qua, S_real)\nS = (7, 5, 9, 6)", (7, 5, 9, 6)),
         ("acc(7) pre(5) qua(9) real(6)", (7, 5, 9, 6)),
+        ("Acc.: 7\nPres.: 5\nQual.: 9\nReal.: 6", (7, 5, 9, 6)),
+        ("7 points go to accuracy, 5 to preservation, 9 to quality, 6 to realism.", (7, 5, 9, 6)),
+        (
+            "**7**\nAccuracy\n\n**5**\nPreservation\n\n**9**\nQuality\n\n**6**\nRealism",
+            (7, 5, 9, 6),
+        ),
+        (
+            "[7] Accuracy: 2 sails\n[5] Preservation: ok\n[9] Quality: ok\n[6] Realism: ok",
+            (7, 5, 9, 6),
+        ),
+        ("7/10 Accuracy – 2 sails\n5/10 Preservation\n9/10 Quality\n6/10 Realism", (7, 5, 9, 6)),
+        (
+            "Scene – S_pre gets a 5\nPixels – S_qua gets a 9\nSense – S_acc a 7, S_real a 6",
+            (7, 5, 9, 6),
+        ),
+        (
+            "S_acc: 7\n  - sail: 9\n  - mast: 4\nS_pre: 5\n  - gulls: 2\nS_qua: 9\nS_real: 6",
+            (7, 5, 9, 6),
+        ),
+        (
+            "S_acc\nThe 3 sails are new. I settled on 7.\n\nS_pre\n1 gull is gone. I went with 5.\n\n"
+            "S_qua: 9\nS_real: 6",
+            (7, 5, 9, 6),
+        ),
+        (
+            "╔══ SCORE CARD ══╗\n  S_acc ... 7\n  S_pre ... 5\n  S_qua .. 9\n  S_real .. 6",
+            (7, 5, 9, 6),
+        ),
+        ("S_acc is low, at 7. S_pre is bad, 5. S_qua is high at 9. S_real: 6†", (7, 5, 9, 6)),
         ("S_acc: 7 (max. 10)\nS_pre: 5 (rank 2)\nS_qua: 9\nS_real: 6 (almost a 7)", (7, 5, 9, 6)),
         ("S_acc 7 S_pre 5 S_qua 9 S_real 6 -", (7, 5, 9, 6)),
         (
