@@ -540,7 +540,9 @@ def _announces(words: str) -> bool:
 
 # --- What is said of single scores ---
 
-_FOOTNOTE = re.compile(r"[ ]*(\\?\*{1,3}|[¹²³]|\[\^\w\]|<sup>\w</sup>)")
+_SIGN_OF_A_NOTE = r"[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§¶]{1,2}|\[\^?\w{1,2}\]|<sup>\w</sup>"
+_FOOTNOTE = re.compile(rf"[ ]*(\\?\*{{1,3}}|{_SIGN_OF_A_NOTE})")
+_NEXT_NOTE = re.compile(rf"[,;.][ ]+({_SIGN_OF_A_NOTE})(?=[ ])")
 
 
 def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[Cell]:
@@ -548,11 +550,17 @@ def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[C
     if sentence.place is not _Place.BEHIND or sees_nothing(sentence.text):
         return frozenset()
 
-    start = page.original.rfind("\n", 0, page.written(sentence.line.head)) + 1
-    mark = _FOOTNOTE.match(page.original, start)
+    reply = page.original
+    start = reply.rfind("\n", 0, page.written(sentence.line.head)) + 1
+    mark = _FOOTNOTE.match(reply, start)
     if mark is None:
         return frozenset()
-    return frozenset(each.cell for each in said if _has_mark(page.original, each, mark[1]))
+
+    end = reply.find("\n", start)
+    marks = [mark[1], *_NEXT_NOTE.findall(reply[start : end if end > 0 else len(reply)])]
+    return frozenset(
+        each.cell for each in said if any(_has_mark(reply, each, sign) for sign in marks)
+    )
 
 
 def _has_mark(reply: str, each: Said, mark: str) -> bool:

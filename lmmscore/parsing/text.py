@@ -47,9 +47,10 @@ _MARKS = re.compile(
       (?P<crossed><s>[^<\n]{1,12}</s>)
     | (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
         |\[/?INST\])
-    | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
-    | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
-        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}))
+    | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->
+        |\\(?:x?cancel|sout|st)\{[^{}\n]{0,40}\}(?:\\[,;: ])?)
+    | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
+        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§¶]{1,2}|\^\{?\\d?dag(?:ger)?\}?)|\[[0-9]{1,2}\])
     | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
@@ -142,11 +143,49 @@ _USER_SAYS = re.compile(
 )
 
 
+# A changed file: what was taken out of it, and what was put in.
+_DIFF = re.compile(
+    r"^[ \t]*```diff[ ]*\n(?P<body>.*?)(?:^[ \t]*```|\Z)"
+    r"|(?P<bare>^-(?P<key>\w[\w ]{0,40}):[^\n]*\n\+(?P=key):)",
+    re.MULTILINE | re.DOTALL,
+)
+_TAKEN_OUT = re.compile(r"^-(?P<line>[^\n]*)", re.MULTILINE)
+_ENTRY = re.compile(r"[ ]*[\"']?\w[\w ]{0,40}[\"']?[ ]*[:=][ ]*[\"']?[0-9][^:\n]*")
+# Entries under a key, each behind a hash: in YAML they are commented out, and no headings.
+_COMMENTED = re.compile(
+    r"^[ \t]*(?:-[ ])?\w[^\n#:]{0,40}:[^\n]*(?P<lines>(?:\n[ \t]{2,}\#[^\n]*)+)", re.MULTILINE
+)
+_YAML_FENCE = re.compile(r"^[ \t]*```[ ]?ya?ml[ ]*\n(?P<lines>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
+_COMMENTED_OUT = re.compile(rf"^[ \t]*\#{_ENTRY.pattern}", re.MULTILINE)
+
+
+def _taken_out(text: str) -> Iterator[Span]:
+    """Yield what a diff takes out of a list of scores, and what YAML has behind a hash.
+
+    Where a diff takes out more than entries (a heading, say) nobody knows what the rest is of.
+    """
+    for diff in _DIFF.finditer(text) if "\n-" in text or text.startswith("-") else ():
+        start, end = (0, len(text)) if diff["bare"] else diff.span("body")
+        lines = list(_TAKEN_OUT.finditer(text, start, end))
+        if all(_ENTRY.fullmatch(line["line"]) for line in lines):
+            yield from (line.span() for line in lines)
+        else:
+            yield start, end
+
+    if "#" in text:
+        for pattern in (_COMMENTED, _YAML_FENCE):
+            for block in pattern.finditer(text):
+                yield from (
+                    each.span() for each in _COMMENTED_OUT.finditer(text, *block.span("lines"))
+                )
+
+
 def drafts(text: str) -> list[Span]:
-    """Return the stretches that are not the judge's answer: where it thinks aloud before it, and
-    what it has a user say."""
+    """Return the stretches that are not the judge's answer: where it thinks aloud before it, what
+    it has a user say, and what it shows as taken out."""
     found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
     found += [match.span() for match in _USER_SAYS.finditer(text)]
+    found += _taken_out(text)
     opened: list[re.Match[str]] = []
     place = 0
     for match in sorted(
@@ -257,7 +296,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}^†‡§¶¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
@@ -323,6 +362,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return html.unescape(match[0])
     if groups["circled"]:
         return f"{ord(match[0].strip()) - 0x245F}. "
+    if groups["footnote"]:
+        return "" if _is_a_footnote(match, text) else match[0]
     if groups.get("cell"):
         return " | " if _parts_cells(match, text) else ""
 
@@ -331,6 +372,41 @@ def _made_plain(match: re.Match[str], text: str) -> str:
             return words
 
     return ""
+
+
+_NOTE = re.compile(
+    r"""
+    (?:^|[,;.][ ])[ >*|$]*(?P<mark>
+      <sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[[0-9]{1,2}\]|[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§¶]{1,2}
+      |\\d?dag(?:ger)?)
+    [$.:)]*[ ]*(?=[^\W\d_])
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_SIGN_OF_A_NOTE = re.compile(r"d?dag(?:ger)?|[0-9*†‡§¶a-f,¹²³⁴⁵⁶⁷⁸⁹⁰]+")
+_BRACKETS_BEHIND = re.compile(r"(?<=[0-9])\[([0-9]{1,2})\]")
+
+
+@lru_cache(maxsize=8)
+def _footnotes(text: str) -> dict[str, int]:
+    """Return where each footnote stands, by its sign."""
+    notes = _NOTE.finditer(text)
+    return {_SIGN_OF_A_NOTE.findall(note["mark"])[0]: note.start("mark") for note in notes}
+
+
+def _is_a_footnote(match: re.Match[str], text: str) -> bool:
+    """Tell whether a mark points at a footnote that there is: in `2³` nothing may do so.
+
+    A number in brackets that stands for a score is one where others stand behind scores: `6[1]`.
+    """
+    if match[0].startswith("[^"):
+        return True
+
+    notes = _footnotes(text)
+    sign = _SIGN_OF_A_NOTE.findall(match[0])[0]
+    if sign not in notes or notes[sign] == match.start():
+        return False
+    return match[0][0] != "[" or any(map(notes.__contains__, _BRACKETS_BEHIND.findall(text)))
 
 
 def _parts_cells(match: re.Match[str], text: str) -> bool:
