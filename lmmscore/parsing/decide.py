@@ -12,7 +12,7 @@ from fractions import Fraction
 from lmmscore.parsing.names import UNKNOWN, FactorName
 from lmmscore.parsing.numbers import numbers_in, outside, pairs
 from lmmscore.parsing.page import Page
-from lmmscore.parsing.remarks import is_final
+from lmmscore.parsing.remarks import is_final, is_foreign
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
@@ -82,9 +82,18 @@ def _contradictions(passes: Sequence[_Pass], complete: Sequence[int], text: str)
     for index in complete[:-1]:
         earlier = passes[index]
         if _side_by_side(earlier, verdict) or not _is_replaced(earlier, verdict, text):
-            faults += _differing(verdict, [earlier], _APART)
+            faults += _apart(verdict, earlier)
 
     return faults
+
+
+def _apart(verdict: _Pass, other: _Pass) -> list[Fault]:
+    """Return where two whole verdicts differ, of which neither holds; in most cells they may as
+    well agree by chance in the others."""
+    differing = _differing(verdict, [other], _APART)
+    if 2 * len(differing) > len(verdict.cells):
+        return [Fault(FaultKind.CONTRADICTION, _APART, *cell) for cell in verdict.cells]
+    return differing
 
 
 def _counted_from_one(said: list[Said], n: int) -> list[Said]:
@@ -337,7 +346,9 @@ _CUE = re.compile(
       |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|errat\w+|typo|meant|mean
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
       |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
-      |Korrektur
+      |Korrektur|statt|anstelle|(?:muss|soll(?:te)?)[ ]\w+|Tippfehler|au[ ]lieu|en[ ]lugar|em[ ]vez
+      |en[ ]vez|invece|al[ ]posto|in[ ]plaats|zamiast|yerine|istället|вместо|опечатк\w*|исправ\w*
+      |следует|thay[ ]vì
       |(?:should|must|(?:has|have|needs?)[ ]to|can[ ]only)[ ](?:rather[ ]|actually[ ]|really[ ])?
         (?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
@@ -374,6 +385,9 @@ _GIVEN = re.compile(
     r"[ ]*(?:an?[ ])?[0-9]",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FEW = 2
+_BESIDE = re.compile(r"[ ]*(?:[:=][ ]*)?(?=[0-9])")
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
@@ -452,9 +466,15 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     if named and _MOVED.search(page.text, start, end):
         return True
 
-    if next(page.names.images_in(page.text, start, end), None) is None:
+    if not any(_GIVEN.match(page.text, factor.end, end) for factor in named):
         return False
-    return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
+    if next(page.names.images_in(page.text, start, end), None) is not None:
+        return True
+
+    # An entry of something else has no words but names.
+    around = page.text[start : named[0].start] + page.text[named[0].end : end]
+    one = len({factor.key for factor in named}) == 1
+    return one and len(_WORD.findall(around)) > _FEW
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
@@ -480,18 +500,21 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     if _CHANGED.search(sentence):
         return list(meant)
 
-    numbers = _numbers_of(page, start, end, taken)
+    numbers = _numbers_of(page, start, end, taken, factors)
     known = set(_scores_of(reading, set(), keys).values())
     own = set(meant.values()) if images else set()
-    if len(positions) < 2 and own <= numbers <= known and _is_said_again(sentence):
+    again = _is_said_again(sentence, of_one=bool(images))
+    if len(positions) < 2 and own <= numbers <= known and again:
         return []
     return [cell for cell, score in meant.items() if _another(page, cell, score, numbers)]
 
 
-def _is_said_again(sentence: str) -> bool:
-    """Tell whether a sentence of several numbers may only say again what was given: "S_acc runs
-    from 4 to 8", "Image 2 leads with 9 to 7". Which of two images a number is of is not known."""
-    return not _CUE.search(sentence) and len(_DIGITS.findall(sentence)) > 1
+def _is_said_again(sentence: str, *, of_one: bool) -> bool:
+    """Tell whether a sentence may only say again what was given: "S_acc runs from 4 to 8", "Image 2
+    leads with 9 to 7". One number for one image does not, and in another language none may."""
+    if _CUE.search(sentence):
+        return False
+    return not of_one or (len(_DIGITS.findall(sentence)) > 1 and not is_foreign(sentence))
 
 
 _DIGITS = re.compile(r"[0-9]+")
@@ -526,8 +549,12 @@ def _given_in(
     return {} if len(given) < len(found) else given
 
 
-def _numbers_of(page: Page, start: int, end: int, taken: Sequence[Span]) -> set[Fraction]:
+def _numbers_of(
+    page: Page, start: int, end: int, taken: Sequence[Span], factors: Sequence[FactorName]
+) -> set[Fraction]:
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
+    given = [_BESIDE.match(page.text, factor.end, end) for factor in factors]
+    beside = {match.end() for match in given if match}
     found = set()
     for number in outside(numbers_in(page.text, start, end), taken):
         if _COUNTED.match(page.text, number.digits_end, end):
@@ -535,7 +562,7 @@ def _numbers_of(page: Page, start: int, end: int, taken: Sequence[Span]) -> set[
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue
 
-        if _PLAIN_END.match(page.text, number.digits_end, end):
+        if number.start in beside or _PLAIN_END.match(page.text, number.digits_end, end):
             found.add(number.value)
 
     return found
