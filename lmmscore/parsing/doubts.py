@@ -42,6 +42,7 @@ from lmmscore.parsing.remarks import (
     is_innocent,
     is_neutral,
     is_no_verdict,
+    is_of_lettering,
     is_of_the_picture,
     is_plain,
     is_total,
@@ -198,7 +199,7 @@ def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
 def _by_asides(page: Page, said: Sequence[Said]) -> Iterator[Voids]:
     """Yield what words beside scores void, on their own line: "Draft (unseen): S_acc 7"."""
     for line in _lines_of(page, said):
-        if not any(map(unsettles, _asides(page, line))):
+        if not any(map(unsettles, _asides(page, line))) and not _is_filled_in(page, line):
             continue
 
         images = _images_of(line) if page.n > 1 else set()
@@ -283,7 +284,7 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence before the last of them leaves in doubt."""
     text, line = sentence.text, sentence.line
     ahead = sentence.place is _Place.AHEAD
-    if ahead and asks(text):
+    if ahead and (asks(text) or is_of_lettering(text)):
         return _EVERY
 
     alone = _meant(page, sentence)
@@ -617,6 +618,9 @@ _ALL_OF_IT = re.compile(
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
+_CLOSING_BRACKET = re.compile(r"[(\[]([^()\[\]\d]+)[)\]]\W*$")
+_CLAUSE = re.compile(r"[,;:.،，、][ ]*|[ ](?:as|since|because|da|weil|car|porque|bo|ponieważ)[ ]")
+_FEW_WORDS = 4
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 _NAME_OF_A_FILE = re.compile(r"\w_|\.\w{3,4}\b")
 
@@ -640,6 +644,10 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     # What stands in a bracket at the end explains the last score, but for a word or two.
     tail = page.text[line.factors[-1].end : line.end]
     brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
+    closing = _CLOSING_BRACKET.search(tail) if len(line.keys) > 1 else None
+    if closing is not None:
+        brackets += [part for part in _CLAUSE.split(closing[1]) if len(part.split()) <= _FEW_WORDS]
+
     for held in brackets:
         if not (_NAME_OF_A_FILE.search(held) or LIKERT.fullmatch(held)):
             yield held
@@ -647,6 +655,23 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
     if label is not None:
         yield label[1]
+
+
+def _is_filled_in(page: Page, line: Line) -> bool:
+    """Tell whether a line gives every factor the same number, and then says something in another
+    language that is not known to be harmless: so does who fills in what was not seen."""
+    if len(line.keys) < _SEVERAL:
+        return False
+
+    remark = _CLOSING_BRACKET.search(page.text, line.factors[-1].end, line.end)
+    if remark is None:
+        return False
+
+    digits = re.findall(r"[0-9]+", page.text[line.factors[0].end : remark.start()])
+    return len(set(digits)) == 1 and is_foreign(remark[1]) and not is_harmless(remark[1])
+
+
+_SEVERAL = 3
 
 
 def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> str:

@@ -446,7 +446,7 @@ _SAID_IN_WORDS = {
     )
     for number, word in enumerate(words.split())
 }
-_WORD_BEHIND = re.compile(r"[ ]*[(\[,=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
+_WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
 # "3 (a sixth finger, a melted spoon and a seam)"
 _THINGS_BEHIND = re.compile(
     r"[ ]*[(:–—][ ]*(?P<things>(?:an?|one|another|eine?|une?|una)[ ][^()\n.;:]{3,200})"
