@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN, FactorName
-from lmmscore.parsing.numbers import numbers_in, outside, pairs
+from lmmscore.parsing.numbers import numbers_in, outside, pairs, spoken
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.remarks import is_final, is_foreign
 from lmmscore.parsing.text import Span
@@ -346,9 +346,7 @@ _CUE = re.compile(
       |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|errat\w+|typo|meant|mean
       |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
       |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
-      |Korrektur|statt|anstelle|(?:muss|soll(?:te)?)[ ]\w+|Tippfehler|au[ ]lieu|en[ ]lugar|em[ ]vez
-      |en[ ]vez|invece|al[ ]posto|in[ ]plaats|zamiast|yerine|istället|вместо|опечатк\w*|исправ\w*
-      |следует|thay[ ]vì
+      |Korrektur
       |(?:should|must|(?:has|have|needs?)[ ]to|can[ ]only)[ ](?:rather[ ]|actually[ ]|really[ ])?
         (?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
@@ -386,7 +384,12 @@ _GIVEN = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_FEW = 2
+_FEW = 1
+# In another language, what may follow a number that counts nothing: its verb.
+_LAST_WORD = re.compile(
+    r"(?![ ]?[个個名处處只人条條张張枚本匹つ棵辆座朵명개])"
+    r"(?:[ ]?[\u3040-\u9fff\uac00-\ud7af]|[ ]+[^\W\d_]+[ ]*(?:[.,;:!?)]|$))"
+)
 _BESIDE = re.compile(r"[ ]*(?:[:=][ ]*)?(?=[0-9])")
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
@@ -466,15 +469,17 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     if named and _MOVED.search(page.text, start, end):
         return True
 
-    if not any(_GIVEN.match(page.text, factor.end, end) for factor in named):
-        return False
-    if next(page.names.images_in(page.text, start, end), None) is not None:
+    given = any(_GIVEN.match(page.text, factor.end, end) for factor in named)
+    if given and next(page.names.images_in(page.text, start, end), None) is not None:
         return True
 
-    # An entry of something else has no words but names.
+    if len({factor.key for factor in named}) != 1:
+        return False
+
+    # An entry of something else has no words but names; in another language any may mean "read".
     around = page.text[start : named[0].start] + page.text[named[0].end : end]
-    one = len({factor.key for factor in named}) == 1
-    return one and len(_WORD.findall(around)) > _FEW
+    told = len(_WORD.findall(around)) > _FEW or not around.isascii()
+    return told and (given or is_foreign(around))
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
@@ -514,7 +519,11 @@ def _is_said_again(sentence: str, *, of_one: bool) -> bool:
     leads with 9 to 7". One number for one image does not, and in another language none may."""
     if _CUE.search(sentence):
         return False
-    return not of_one or (len(_DIGITS.findall(sentence)) > 1 and not is_foreign(sentence))
+
+    several = len(_DIGITS.findall(sentence)) > 1
+    if is_foreign(sentence):
+        return not several and not of_one
+    return several or not of_one
 
 
 _DIGITS = re.compile(r"[0-9]+")
@@ -555,14 +564,19 @@ def _numbers_of(
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
     given = [_BESIDE.match(page.text, factor.end, end) for factor in factors]
     beside = {match.end() for match in given if match}
-    found = set()
-    for number in outside(numbers_in(page.text, start, end), taken):
+    sentence = page.text[start:end]
+    foreign = is_foreign(sentence)
+    found = spoken(sentence, english=not foreign) if foreign or _CUE.search(sentence) else set()
+    numbers = outside(numbers_in(page.text, start, end), taken)
+    for number in numbers:
         if _COUNTED.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue
 
-        if number.start in beside or _PLAIN_END.match(page.text, number.digits_end, end):
+        alone = len(numbers) == 1 and not _LAST_WORD.match(page.text, number.digits_end, end)
+        settled = number.start in beside or (foreign and not alone)
+        if settled or _PLAIN_END.match(page.text, number.digits_end, end):
             found.add(number.value)
 
     return found

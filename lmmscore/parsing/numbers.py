@@ -446,6 +446,15 @@ _SAID_IN_WORDS = {
     )
     for number, word in enumerate(words.split())
 }
+
+
+def spoken(text: str, *, english: bool) -> set[Fraction]:
+    """Return the numbers that a text names in words; "one" is hardly ever a number."""
+    known = _IN_WORDS if english else _SAID_IN_WORDS
+    values = {known.get(word, 0) for word in re.findall(r"[^\W\d_]+", text.lower())}
+    return {Fraction(value) for value in values if value > 1}
+
+
 _WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
 # "3 (a sixth finger, a melted spoon and a seam)"
 _THINGS_BEHIND = re.compile(

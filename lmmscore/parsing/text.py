@@ -155,12 +155,19 @@ _ENTRY = re.compile(r"[ ]*[\"']?\w[\w ]{0,40}[\"']?[ ]*[:=][ ]*[\"']?[0-9][^:\n]
 _COMMENTED = re.compile(
     r"^[ \t]*(?:-[ ])?\w[^\n#:]{0,40}:[^\n]*(?P<lines>(?:\n[ \t]{2,}\#[^\n]*)+)", re.MULTILINE
 )
-_YAML_FENCE = re.compile(r"^[ \t]*```[ ]?ya?ml[ ]*\n(?P<lines>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
-_COMMENTED_OUT = re.compile(rf"^[ \t]*\#{_ENTRY.pattern}", re.MULTILINE)
+_CODE_FENCE = re.compile(
+    r"^[ \t]*```[ ]?(?:ya?ml|toml|ini|conf|cfg|properties|env|python|py|r|ruby|sh|bash)[ ]*\n"
+    r"(?P<lines>.*?)^[ \t]*```",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_NUMBERED_ENTRY = r"[ ]*[\"']?[^\W\d][^\W\d]{0,20}(?:[ ][^\W\d]{1,20}){0,3}[\"']?[ ]*[:=][ ]*[0-9]"
+_HASHED_OUT = re.compile(rf"^[ \t]*\#{_NUMBERED_ENTRY}[^\n]*", re.MULTILINE)
+_COMMENTED_OUT = re.compile(rf"^[ \t]*(?://|/\*|;|--|%){_NUMBERED_ENTRY}[^\n]*", re.MULTILINE)
+_PLAIN_ENTRY = re.compile(rf"^{_NUMBERED_ENTRY}", re.MULTILINE)
 
 
 def _taken_out(text: str) -> Iterator[Span]:
-    """Yield what a diff takes out of a list of scores, and what YAML has behind a hash.
+    """Yield what a diff takes out of a list of scores, and what is commented out in one.
 
     Where a diff takes out more than entries (a heading, say) nobody knows what the rest is of.
     """
@@ -173,11 +180,16 @@ def _taken_out(text: str) -> Iterator[Span]:
             yield start, end
 
     if "#" in text:
-        for pattern in (_COMMENTED, _YAML_FENCE):
+        for pattern in (_COMMENTED, _CODE_FENCE):
             for block in pattern.finditer(text):
                 yield from (
-                    each.span() for each in _COMMENTED_OUT.finditer(text, *block.span("lines"))
+                    each.span() for each in _HASHED_OUT.finditer(text, *block.span("lines"))
                 )
+
+    # Where all entries are behind such a sign, it is a bullet.
+    commented = [match.span() for match in _COMMENTED_OUT.finditer(text)]
+    if commented and _PLAIN_ENTRY.search(text):
+        yield from commented
 
 
 def drafts(text: str) -> list[Span]:
