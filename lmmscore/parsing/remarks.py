@@ -86,7 +86,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |template|form|layout|pattern|shape|style)$
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
-      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form$
+      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form(?:[ ]is)?$
       | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
@@ -948,7 +948,9 @@ def unsettles(aside: str) -> bool:
 
 # "Two tourists are missing": what is not in the picture, where neither it nor a file is named.
 _PART_MISSING = rule(
-    "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $"
+    "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $",
+    # "despite the missing lace"
+    "(?<=THE) BROKEN (?=UNKNOWN+ $)",
 )
 _NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 

@@ -42,6 +42,8 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NAMING = frozenset(("id", "number", "index", "n", "no", "name", "factor", "image", "position"))
 
+_ENDS_OF_SCALE = frozenset(("min", "max", "minimum", "maximum", "scale", "out_of"))
+
 _MARKS = re.compile(
     r"""
       (?P<crossed><s>[^<\n]{1,12}</s>)
@@ -61,6 +63,7 @@ _MARKS = re.compile(
         |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
+    | (?P<colon>(?<=[0-9])：(?=[0-9]))    # "图像1：7" is no time of day
     | (?P<rule>^(?:[*_][ ]?){3,200}$)
     | (?P<circled>^[ ]*[\u2460-\u2473])
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
@@ -308,7 +311,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}^†‡§¶¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}^：†‡§¶¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
@@ -439,6 +442,7 @@ _WORDS_FOR = {
     "environment": "\n",
     "newline": "\n",
     "leader": ": ",
+    "colon": ": ",
     "rule": "---",
     "token": "",
     "struck": "",
@@ -476,7 +480,7 @@ def _element_in_words(match: re.Match[str]) -> str:
         value = "".join(values)
         if key.lower() in _NAMING:
             words += f" {value}"
-        else:
+        elif key.lower() not in _ENDS_OF_SCALE:
             more.append(f"{key}: {value}")
 
     ends = "\n" if match["empty"] else ""
