@@ -179,6 +179,9 @@ def _by_sentences(
             yield Voids(cells=(alone or noted) if unsettled else frozenset())
             continue
 
+        if _is_an_empty_entry(sentence, said):
+            continue
+
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
         if doubted != _EVERY:
@@ -187,6 +190,23 @@ def _by_sentences(
             yield Voids(all=_because(sentence.text))
         else:
             yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+
+def _is_an_empty_entry(sentence: _Sentence, said: Sequence[Said]) -> bool:
+    """Tell whether a sentence is what the last factor has in place of a score, and says nothing of
+    the others: "S_real: confidence 1"."""
+    line = sentence.line
+    opens = bool(line.factors) and line.factors[0].start == line.head == sentence.start
+    if not opens or len(sentence.factors) != 1 or sentence.images:
+        return False
+
+    words = sentence.text[line.factors[0].end - line.head :]
+    if not _ENTRY_JOINT.match(words) or any(each.factor in sentence.factors for each in said):
+        return False
+    return not (speaks_of_scores(words) or _voids(words) or takes_back(words))
+
+
+_ENTRY_JOINT = re.compile(r"[ ]*[:=–—-][ ]*[^\W\d]")
 
 
 def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
@@ -329,6 +349,9 @@ def _is_left_alone(sentence: _Sentence) -> bool:
     if sentence.line.factors or _LABELLED.match(sentence.text):
         return True
 
+    if _FILE_SHOWN.fullmatch(sentence.text):
+        return True
+
     if sentence.is_caption and sentence.place is not _Place.AMID:
         # A caption ahead of scores must announce them; that it is harmless is not enough.
         return False
@@ -339,6 +362,12 @@ def _is_left_alone(sentence: _Sentence) -> bool:
 _LABELLED = re.compile(
     r"\W*[\w ]{1,24}[ ]*[:=][ ]*(?:\w+,[ ])?[0-9]|\W*[0-9]+[ ]*[:=–-]|[|+]|\w+_\w+:$"
     r"|[^.!?]*=[ ]*[-0-9(]|print\(|(?:import|from|return|def)[ ]\w+"
+)
+# "File: edit_2.png"
+_FILE_SHOWN = re.compile(
+    r"\W*(?:edited[ ])?(?:image|picture|photo|edit|bild|imagen|画像|图像|图片)?[ ]?"
+    r"(?:file(?:[ ]?name)?|datei|archivo|fichier|文件)?[ ]*:[ ]*\S+\.(?:png|jpe?g|webp|gif)\W*",
+    re.IGNORECASE,
 )
 
 
@@ -982,7 +1011,7 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
         # "Instruction Adherence: 1" is an entry of its own.
         return False
 
-    if not _may_head(line, words):
+    if not _may_head(line, words) or _FILE_SHOWN.fullmatch(words):
         return False
 
     # What a caption says its numbers are (ranks, weights) has been heeded already.

@@ -489,7 +489,8 @@ def is_unsettling_note(note: str) -> bool:
     """Tell whether a footnote makes of the scores that it is of no verdict."""
     if any(map(unsettles, _CLAUSE.split(note))):
         return True
-    return is_doubtful(note) and not is_harmless(note)
+    doubtful = _DOUBT.intersection(_PART_MISSING.sub("", row_of(note)))
+    return bool(doubtful) and not is_harmless(note)
 
 
 _CLAUSE = re.compile(r"[:;,.]\s")
