@@ -131,7 +131,7 @@ WORDS = {
         found cargar* cargad* llegó llegaron charg* geladen laden caricat* 加载 載入 読み込
         로드 recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收
         提供 表示 受け取 받
-        wczyta* załadow* geladen laddas laddad* yükle* carreg* načíst* načten*""",
+        wczyta* załadow* laddas laddad* yükle* carreg* načíst* načten*""",
     "BROKEN": """
         missing blank corrupt* broken unreadable empty unavailable inaccessible expired
         stripped damaged incomplete offline disabled switched_off unseen undecodable not_found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -409,8 +410,17 @@ def _footnotes(text: str) -> dict[str, int]:
     return {_SIGN_OF_A_NOTE.findall(note["mark"])[0]: note.start("mark") for note in notes}
 
 
+_RAISED = re.compile(r"(?<=[0-9])(?:<sup>[\[(]?([0-9]{1,2})[\])]?</sup>|\[\^([0-9]{1,2})\]|([¹²³⁴⁵⁶⁷⁸⁹]))")
+
+
+def _are_counted(text: str) -> bool:
+    """Tell whether raised numbers only count on from 1, as marks do whose notes are missing."""
+    raised = [unicodedata.normalize("NFKC", "".join(each)) for each in _RAISED.findall(text)]
+    return raised == [str(number) for number in range(1, len(raised) + 1)]
+
+
 def _is_a_footnote(match: re.Match[str], text: str) -> bool:
-    """Tell whether a mark points at a footnote that there is: in `2³` nothing may do so.
+    """Tell whether a mark points at a footnote: in `2³` nothing may do so.
 
     A number in brackets that stands for a score is one where others stand behind scores: `6[1]`.
     """
@@ -419,6 +429,8 @@ def _is_a_footnote(match: re.Match[str], text: str) -> bool:
 
     notes = _footnotes(text)
     sign = _SIGN_OF_A_NOTE.findall(match[0])[0]
+    if sign not in notes and match[0][0] != "[":
+        return _are_counted(text)
     if sign not in notes or notes[sign] == match.start():
         return False
     return match[0][0] != "[" or any(map(notes.__contains__, _BRACKETS_BEHIND.findall(text)))
