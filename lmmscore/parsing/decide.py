@@ -517,13 +517,9 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
 def _is_said_again(sentence: str, *, of_one: bool) -> bool:
     """Tell whether a sentence may only say again what was given: "S_acc runs from 4 to 8", "Image 2
     leads with 9 to 7". One number for one image does not, and in another language none may."""
-    if _CUE.search(sentence):
+    if _CUE.search(sentence) or is_foreign(sentence):
         return False
-
-    several = len(_DIGITS.findall(sentence)) > 1
-    if is_foreign(sentence):
-        return not several and not of_one
-    return several or not of_one
+    return not of_one or len(_DIGITS.findall(sentence)) > 1
 
 
 _DIGITS = re.compile(r"[0-9]+")

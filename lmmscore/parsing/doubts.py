@@ -919,7 +919,8 @@ _ALIAS = re.compile(
 )
 _REORDERED = re.compile(
     r"""
-    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|(?:best|worst)(?:[ ]\w+)?[ ]first|descending|ascending|sorted|reverse[d]?[ ]order
+    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|(?:best|worst)(?:[ ]\w+)?[ ]first
+      |descending|ascending|sorted|reverse[d]?[ ]order
       |last[ ]to[ ]first|back[ ]to[ ]front|right[ ]to[ ]left
       |(?:start|begin)\w*[ ](?:with|from|at)[ ](?:the[ ])?(?:last|second|third|fourth|best|worst)
       |(?:listed|arranged|ordered|ranked)[ ]by[ ](?!image|edit|picture|method|factor|number|criteri)

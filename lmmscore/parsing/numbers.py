@@ -22,7 +22,10 @@ from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
 # At most six digits: what is longer is no score.
-_DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9]|,(?![ ][^\W\d])))"
+_DIGITS = (
+    r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}"
+    r"|[0-9]{1,3},(?:5|0|25|75)(?![0-9]|,(?![ ][^\W\d])))"
+)
 _OUT_OF = r"""
     (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))
       (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de

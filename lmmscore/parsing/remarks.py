@@ -86,7 +86,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |template|form|layout|pattern|shape|style)$
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
-      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form(?:[ ]is)?$
+      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*
+          form(?:[ ]is)?$
       | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
@@ -1076,15 +1077,16 @@ _SURFACE = re.compile(
       |tahta\w*|afiş\w*|skärm\w*|skylt\w*|tavla\w*|экран\w*|монитор\w*|плакат\w*|доск[аеу]
       |табличк\w*|вывеск\w*|màn[ ]hình|biển
       |(?:read|written|printed)[ ](?:in|on|inside|within)[ ]the[ ](?:image|picture|photo))\b
-    | 画面|モニター|看板|ポスター|黒板|貼り紙|屏幕|显示器|海报|白板|黑板|牌子|화면|모니터|포스터|간판|칠판|الشاشة|لوحة
+    | 画面|モニター|看板|ポスター|黒板|貼り紙|屏幕|显示器|海报|白板|黑板|牌子
+    | 화면|모니터|포스터|간판|칠판|الشاشة|لوحة
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _POINTS_ON = re.compile(
     r"""
-    \b(?:following|follows|below|these|here[ ]is|this[.:]|folgend\w*|siguiente\w*|suivant\w*|ceci|segu(?:e|ente)
-      |seguinte\w*|volgende|następując\w*|şun(?:lar|u)|şöyle|aşağıda\w*|följande|следующ\w*|như[ ]sau
-      |estas?[ ]l[ií]neas?)(?:\b|(?<=[.:]))
+    \b(?:following|follows|below|these|here[ ]is|this[.:]|folgend\w*|siguiente\w*|suivant\w*|ceci
+      |segu(?:e|ente)|seguinte\w*|volgende|następując\w*|şun(?:lar|u)|şöyle|aşağıda\w*|följande
+      |следующ\w*|như[ ]sau|estas?[ ]l[ií]neas?)(?:\b|(?<=[.:]))
     | :\s*$|次のよう|以下|下記|如下|下面|다음과|التالي
     """,
     re.VERBOSE | re.IGNORECASE,

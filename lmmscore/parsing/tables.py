@@ -465,9 +465,7 @@ def _rows(
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
-        astray = len(row) != width or (
-            not separator and not _stand_below(head, row, line, written)
-        )
+        astray = len(row) != width or (not separator and not _stand_below(head, row, line, written))
         rows.append(row[:1] if astray else row)
         numeric = numeric or any(_NUMERIC.match(cell.text) for cell in row[1:])
         index += 1

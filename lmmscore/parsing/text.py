@@ -175,7 +175,7 @@ def _taken_out(text: str) -> Iterator[Span]:
 
     Where a diff takes out more than entries (a heading, say) nobody knows what the rest is of.
     """
-    for diff in _DIFF.finditer(text) if "\n-" in text or text.startswith("-") else ():
+    for diff in _DIFF.finditer(text) if "```diff" in text or "\n+" in text else ():
         start, end = (0, len(text)) if diff["bare"] else diff.span("body")
         lines = list(_TAKEN_OUT.finditer(text, start, end))
         if all(_ENTRY.fullmatch(line["line"]) for line in lines):
@@ -410,7 +410,9 @@ def _footnotes(text: str) -> dict[str, int]:
     return {_SIGN_OF_A_NOTE.findall(note["mark"])[0]: note.start("mark") for note in notes}
 
 
-_RAISED = re.compile(r"(?<=[0-9])(?:<sup>[\[(]?([0-9]{1,2})[\])]?</sup>|\[\^([0-9]{1,2})\]|([¹²³⁴⁵⁶⁷⁸⁹]))")
+_RAISED = re.compile(
+    r"(?<=[0-9])(?:<sup>[\[(]?([0-9]{1,2})[\])]?</sup>|\[\^([0-9]{1,2})\]|([¹²³⁴⁵⁶⁷⁸⁹]))"
+)
 
 
 def _are_counted(text: str) -> bool:
