@@ -385,6 +385,7 @@ _GIVEN = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FEW = 1
+_SHORT = 4
 # In another language, what may follow a number that counts nothing: its verb.
 _LAST_WORD = re.compile(
     r"(?![ ]?[个個名处處只人条條张張枚本匹つ棵辆座朵명개])"
@@ -473,6 +474,9 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     if given and next(page.names.images_in(page.text, start, end), None) is not None:
         return True
 
+    if _is_of_the_only_factor(page, start, end):
+        return is_foreign(page.text[start:end])
+
     if len({factor.key for factor in named}) != 1:
         return False
 
@@ -480,6 +484,16 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     around = page.text[start : named[0].start] + page.text[named[0].end : end]
     told = len(_WORD.findall(around)) > _FEW or not around.isascii()
     return told and (given or is_foreign(around))
+
+
+def _is_of_the_only_factor(page: Page, start: int, end: int) -> bool:
+    """Tell whether a sentence need not name the only factor: the image is named, or the only one,
+    and little is said of it."""
+    if page.names.only is None:
+        return False
+    if page.n == 1:
+        return len(page.text[start:end].split()) <= _SHORT
+    return next(page.names.images_in(page.text, start, end), None) is not None
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
@@ -490,7 +504,8 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
 
     images = list(page.names.images_in(page.text, start, end))
     factors = page.names.factors_in(page.text, start, end)
-    if not factors and (not images or _OF_SOMETHING_ELSE.search(sentence)):
+    unnamed = not images and not (page.n == 1 and _is_of_the_only_factor(page, start, end))
+    if not factors and (unnamed or _OF_SOMETHING_ELSE.search(sentence)):
         return []
 
     positions = {position for image in images for position in image.positions}

@@ -452,12 +452,16 @@ _SAID_IN_WORDS = {
 
 
 def spoken(text: str, *, english: bool) -> set[Fraction]:
-    """Return the numbers that a text names in words; "one" is hardly ever a number."""
+    """Return the numbers that a text names in words, unless the only one counts what follows it;
+    "one" is hardly ever a number."""
     known = _IN_WORDS if english else _SAID_IN_WORDS
-    values = {known.get(word, 0) for word in re.findall(r"[^\W\d_]+", text.lower())}
-    return {Fraction(value) for value in values if value > 1}
+    found = [word for word in _SPOKEN.finditer(text.lower()) if known.get(word["word"], 0) > 1]
+    if len(found) == 1 and not found[0]["ends"]:
+        return set()
+    return {Fraction(known[word["word"]]) for word in found}
 
 
+_SPOKEN = re.compile(r"(?P<word>[^\W\d_]+)(?P<ends>\s*(?:[.,;:!?)]|\Z))?")
 _WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
 # "3 (a sixth finger, a melted spoon and a seam)"
 _THINGS_BEHIND = re.compile(
