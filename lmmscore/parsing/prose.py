@@ -207,9 +207,11 @@ _GIVEN_AT_THE_END = re.compile(
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
-# "S_acc: not scored vs. 3/10"
+# "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10"
 _DENIED = re.compile(
-    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b", re.IGNORECASE
+    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b"
+    r"|[ :]*[-–—?]+[ ]*(?:vs\b|versus\b|and\b|[/,;&])",
+    re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
 _OWN_LABEL = re.compile(
