@@ -415,6 +415,13 @@ _RAISED = re.compile(
 )
 
 
+@lru_cache(maxsize=8)
+def _are_in_brackets(text: str) -> bool:
+    """Tell whether a number in brackets right behind another points at a footnote."""
+    return any(map(_footnotes(text).__contains__, _BRACKETS_BEHIND.findall(text)))
+
+
+@lru_cache(maxsize=8)
 def _are_counted(text: str) -> bool:
     """Tell whether raised numbers only count on from 1, as marks do whose notes are missing."""
     raised = [unicodedata.normalize("NFKC", "".join(each)) for each in _RAISED.findall(text)]
@@ -435,7 +442,7 @@ def _is_a_footnote(match: re.Match[str], text: str) -> bool:
         return _are_counted(text)
     if sign not in notes or notes[sign] == match.start():
         return False
-    return match[0][0] != "[" or any(map(notes.__contains__, _BRACKETS_BEHIND.findall(text)))
+    return match[0][0] != "[" or _are_in_brackets(text)
 
 
 def _parts_cells(match: re.Match[str], text: str) -> bool:
