@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN, FactorName
-from lmmscore.parsing.numbers import numbers_in, outside, pairs
+from lmmscore.parsing.numbers import numbers_in, outside, pairs, spoken
 from lmmscore.parsing.page import Page
-from lmmscore.parsing.remarks import is_final
+from lmmscore.parsing.remarks import is_final, is_foreign
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
@@ -82,9 +82,18 @@ def _contradictions(passes: Sequence[_Pass], complete: Sequence[int], text: str)
     for index in complete[:-1]:
         earlier = passes[index]
         if _side_by_side(earlier, verdict) or not _is_replaced(earlier, verdict, text):
-            faults += _differing(verdict, [earlier], _APART)
+            faults += _apart(verdict, earlier)
 
     return faults
+
+
+def _apart(verdict: _Pass, other: _Pass) -> list[Fault]:
+    """Return where two whole verdicts differ, of which neither holds; in most cells they may as
+    well agree by chance in the others."""
+    differing = _differing(verdict, [other], _APART)
+    if 2 * len(differing) > len(verdict.cells):
+        return [Fault(FaultKind.CONTRADICTION, _APART, *cell) for cell in verdict.cells]
+    return differing
 
 
 def _counted_from_one(said: list[Said], n: int) -> list[Said]:
@@ -374,6 +383,15 @@ _GIVEN = re.compile(
     r"[ ]*(?:an?[ ])?[0-9]",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FEW = 1
+_SHORT = 4
+# In another language, what may follow a number that counts nothing: its verb.
+_LAST_WORD = re.compile(
+    r"(?![ ]?[个個名处處只人条條张張枚本匹つ棵辆座朵명개])"
+    r"(?:[ ]?[\u3040-\u9fff\uac00-\ud7af]|[ ]+[^\W\d_]+[ ]*(?:[.,;:!?)]|$))"
+)
+_BESIDE = re.compile(r"[ ]*(?:[:=][ ]*)?(?=[0-9])")
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
@@ -452,9 +470,30 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     if named and _MOVED.search(page.text, start, end):
         return True
 
-    if next(page.names.images_in(page.text, start, end), None) is None:
+    given = any(_GIVEN.match(page.text, factor.end, end) for factor in named)
+    if given and next(page.names.images_in(page.text, start, end), None) is not None:
+        return True
+
+    if _is_of_the_only_factor(page, start, end):
+        return is_foreign(page.text[start:end])
+
+    if len({factor.key for factor in named}) != 1:
         return False
-    return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
+
+    # An entry of something else has no words but names; in another language any may mean "read".
+    around = page.text[start : named[0].start] + page.text[named[0].end : end]
+    told = len(_WORD.findall(around)) > _FEW or not around.isascii()
+    return told and (given or is_foreign(around))
+
+
+def _is_of_the_only_factor(page: Page, start: int, end: int) -> bool:
+    """Tell whether a sentence need not name the only factor: the image is named, or the only one,
+    and little is said of it."""
+    if page.names.only is None:
+        return False
+    if page.n == 1:
+        return len(page.text[start:end].split()) <= _SHORT
+    return next(page.names.images_in(page.text, start, end), None) is not None
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
@@ -465,7 +504,8 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
 
     images = list(page.names.images_in(page.text, start, end))
     factors = page.names.factors_in(page.text, start, end)
-    if not factors and (not images or _OF_SOMETHING_ELSE.search(sentence)):
+    unnamed = not images and not (page.n == 1 and _is_of_the_only_factor(page, start, end))
+    if not factors and (unnamed or _OF_SOMETHING_ELSE.search(sentence)):
         return []
 
     positions = {position for image in images for position in image.positions}
@@ -480,18 +520,21 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     if _CHANGED.search(sentence):
         return list(meant)
 
-    numbers = _numbers_of(page, start, end, taken)
+    numbers = _numbers_of(page, start, end, taken, factors)
     known = set(_scores_of(reading, set(), keys).values())
     own = set(meant.values()) if images else set()
-    if len(positions) < 2 and own <= numbers <= known and _is_said_again(sentence):
+    again = _is_said_again(sentence, of_one=bool(images))
+    if len(positions) < 2 and own <= numbers <= known and again:
         return []
     return [cell for cell, score in meant.items() if _another(page, cell, score, numbers)]
 
 
-def _is_said_again(sentence: str) -> bool:
-    """Tell whether a sentence of several numbers may only say again what was given: "S_acc runs
-    from 4 to 8", "Image 2 leads with 9 to 7". Which of two images a number is of is not known."""
-    return not _CUE.search(sentence) and len(_DIGITS.findall(sentence)) > 1
+def _is_said_again(sentence: str, *, of_one: bool) -> bool:
+    """Tell whether a sentence may only say again what was given: "S_acc runs from 4 to 8", "Image 2
+    leads with 9 to 7". One number for one image does not, and in another language none may."""
+    if _CUE.search(sentence) or is_foreign(sentence):
+        return False
+    return not of_one or len(_DIGITS.findall(sentence)) > 1
 
 
 _DIGITS = re.compile(r"[0-9]+")
@@ -526,16 +569,25 @@ def _given_in(
     return {} if len(given) < len(found) else given
 
 
-def _numbers_of(page: Page, start: int, end: int, taken: Sequence[Span]) -> set[Fraction]:
+def _numbers_of(
+    page: Page, start: int, end: int, taken: Sequence[Span], factors: Sequence[FactorName]
+) -> set[Fraction]:
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
-    found = set()
-    for number in outside(numbers_in(page.text, start, end), taken):
+    given = [_BESIDE.match(page.text, factor.end, end) for factor in factors]
+    beside = {match.end() for match in given if match}
+    sentence = page.text[start:end]
+    foreign = is_foreign(sentence)
+    found = spoken(sentence, english=not foreign) if foreign or _CUE.search(sentence) else set()
+    numbers = outside(numbers_in(page.text, start, end), taken)
+    for number in numbers:
         if _COUNTED.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue
 
-        if _PLAIN_END.match(page.text, number.digits_end, end):
+        alone = len(numbers) == 1 and not _LAST_WORD.match(page.text, number.digits_end, end)
+        settled = number.start in beside or (foreign and not alone)
+        if settled or _PLAIN_END.match(page.text, number.digits_end, end):
             found.add(number.value)
 
     return found

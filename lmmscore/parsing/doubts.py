@@ -42,6 +42,7 @@ from lmmscore.parsing.remarks import (
     is_innocent,
     is_neutral,
     is_no_verdict,
+    is_of_lettering,
     is_of_the_picture,
     is_plain,
     is_total,
@@ -178,6 +179,9 @@ def _by_sentences(
             yield Voids(cells=(alone or noted) if unsettled else frozenset())
             continue
 
+        if _is_an_empty_entry(sentence, said):
+            continue
+
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
         if doubted != _EVERY:
@@ -186,6 +190,23 @@ def _by_sentences(
             yield Voids(all=_because(sentence.text))
         else:
             yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+
+def _is_an_empty_entry(sentence: _Sentence, said: Sequence[Said]) -> bool:
+    """Tell whether a sentence is what the last factor has in place of a score, and says nothing of
+    the others: "S_real: confidence 1"."""
+    line = sentence.line
+    opens = bool(line.factors) and line.factors[0].start == line.head == sentence.start
+    if not opens or len(sentence.factors) != 1 or sentence.images:
+        return False
+
+    words = sentence.text[line.factors[0].end - line.head :]
+    if not _ENTRY_JOINT.match(words) or any(each.factor in sentence.factors for each in said):
+        return False
+    return not (speaks_of_scores(words) or _voids(words) or takes_back(words))
+
+
+_ENTRY_JOINT = re.compile(r"[ ]*[:=–—-][ ]*[^\W\d]")
 
 
 def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
@@ -198,7 +219,7 @@ def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
 def _by_asides(page: Page, said: Sequence[Said]) -> Iterator[Voids]:
     """Yield what words beside scores void, on their own line: "Draft (unseen): S_acc 7"."""
     for line in _lines_of(page, said):
-        if not any(map(unsettles, _asides(page, line))):
+        if not any(map(unsettles, _asides(page, line))) and not _is_filled_in(page, line):
             continue
 
         images = _images_of(line) if page.n > 1 else set()
@@ -283,7 +304,7 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence before the last of them leaves in doubt."""
     text, line = sentence.text, sentence.line
     ahead = sentence.place is _Place.AHEAD
-    if ahead and asks(text):
+    if ahead and (asks(text) or is_of_lettering(text)):
         return _EVERY
 
     alone = _meant(page, sentence)
@@ -328,6 +349,9 @@ def _is_left_alone(sentence: _Sentence) -> bool:
     if sentence.line.factors or _LABELLED.match(sentence.text):
         return True
 
+    if _FILE_SHOWN.fullmatch(sentence.text):
+        return True
+
     if sentence.is_caption and sentence.place is not _Place.AMID:
         # A caption ahead of scores must announce them; that it is harmless is not enough.
         return False
@@ -338,6 +362,12 @@ def _is_left_alone(sentence: _Sentence) -> bool:
 _LABELLED = re.compile(
     r"\W*[\w ]{1,24}[ ]*[:=][ ]*(?:\w+,[ ])?[0-9]|\W*[0-9]+[ ]*[:=–-]|[|+]|\w+_\w+:$"
     r"|[^.!?]*=[ ]*[-0-9(]|print\(|(?:import|from|return|def)[ ]\w+"
+)
+# "File: edit_2.png"
+_FILE_SHOWN = re.compile(
+    r"\W*(?:edited[ ])?(?:image|picture|photo|edit|bild|imagen|画像|图像|图片)?[ ]?"
+    r"(?:file(?:[ ]?name)?|datei|archivo|fichier|文件)?[ ]*:[ ]*\S+\.(?:png|jpe?g|webp|gif)\W*",
+    re.IGNORECASE,
 )
 
 
@@ -540,7 +570,9 @@ def _announces(words: str) -> bool:
 
 # --- What is said of single scores ---
 
-_FOOTNOTE = re.compile(r"[ ]*(\\?\*{1,3}|[¹²³]|\[\^\w\]|<sup>\w</sup>)")
+_SIGN_OF_A_NOTE = r"[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§¶]{1,2}|\[\^?\w{1,2}\]|<sup>\w</sup>"
+_FOOTNOTE = re.compile(rf"[ ]*(\\?\*{{1,3}}|{_SIGN_OF_A_NOTE})")
+_NEXT_NOTE = re.compile(rf"[,;.][ ]+({_SIGN_OF_A_NOTE})(?=[ ])")
 
 
 def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[Cell]:
@@ -548,11 +580,17 @@ def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[C
     if sentence.place is not _Place.BEHIND or sees_nothing(sentence.text):
         return frozenset()
 
-    start = page.original.rfind("\n", 0, page.written(sentence.line.head)) + 1
-    mark = _FOOTNOTE.match(page.original, start)
+    reply = page.original
+    start = reply.rfind("\n", 0, page.written(sentence.line.head)) + 1
+    mark = _FOOTNOTE.match(reply, start)
     if mark is None:
         return frozenset()
-    return frozenset(each.cell for each in said if _has_mark(page.original, each, mark[1]))
+
+    end = reply.find("\n", start)
+    marks = [mark[1], *_NEXT_NOTE.findall(reply[start : end if end > 0 else len(reply)])]
+    return frozenset(
+        each.cell for each in said if any(_has_mark(reply, each, sign) for sign in marks)
+    )
 
 
 def _has_mark(reply: str, each: Said, mark: str) -> bool:
@@ -609,6 +647,9 @@ _ALL_OF_IT = re.compile(
 
 _BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _BRACKET_AT_THE_END = re.compile(r"[(\[]([^\W\d_]+(?:[ ][^\W\d_]+)?)[)\]]\W*$")
+_CLOSING_BRACKET = re.compile(r"[(\[]([^()\[\]\d]+)[)\]]\W*$")
+_CLAUSE = re.compile(r"[,;:.،，、][ ]*|[ ](?:as|since|because|da|weil|car|porque|bo|ponieważ)[ ]")
+_FEW_WORDS = 4
 _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 _NAME_OF_A_FILE = re.compile(r"\w_|\.\w{3,4}\b")
 
@@ -632,6 +673,10 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     # What stands in a bracket at the end explains the last score, but for a word or two.
     tail = page.text[line.factors[-1].end : line.end]
     brackets = [*_BRACKET.findall(lead), *_BRACKET_AT_THE_END.findall(tail)]
+    closing = _CLOSING_BRACKET.search(tail) if len(line.keys) > 1 else None
+    if closing is not None:
+        brackets += [part for part in _CLAUSE.split(closing[1]) if len(part.split()) <= _FEW_WORDS]
+
     for held in brackets:
         if not (_NAME_OF_A_FILE.search(held) or LIKERT.fullmatch(held)):
             yield held
@@ -639,6 +684,23 @@ def _asides(page: Page, line: Line) -> Iterator[str]:
     label = _LABEL_OF_SCORES.search(_BRACKET.sub("", lead))
     if label is not None:
         yield label[1]
+
+
+def _is_filled_in(page: Page, line: Line) -> bool:
+    """Tell whether a line gives every factor the same number, and then says something in another
+    language that is not known to be harmless: so does who fills in what was not seen."""
+    if len(line.keys) < _SEVERAL:
+        return False
+
+    remark = _CLOSING_BRACKET.search(page.text, line.factors[-1].end, line.end)
+    if remark is None:
+        return False
+
+    digits = re.findall(r"[0-9]+", page.text[line.factors[0].end : remark.start()])
+    return len(set(digits)) == 1 and is_foreign(remark[1]) and not is_harmless(remark[1])
+
+
+_SEVERAL = 3
 
 
 def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> str:
@@ -857,7 +919,8 @@ _ALIAS = re.compile(
 )
 _REORDERED = re.compile(
     r"""
-    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|descending|ascending|sorted|reverse[d]?[ ]order
+    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|(?:best|worst)(?:[ ]\w+)?[ ]first
+      |descending|ascending|sorted|reverse[d]?[ ]order
       |last[ ]to[ ]first|back[ ]to[ ]front|right[ ]to[ ]left
       |(?:start|begin)\w*[ ](?:with|from|at)[ ](?:the[ ])?(?:last|second|third|fourth|best|worst)
       |(?:listed|arranged|ordered|ranked)[ ]by[ ](?!image|edit|picture|method|factor|number|criteri)
@@ -970,7 +1033,7 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
         # "Instruction Adherence: 1" is an entry of its own.
         return False
 
-    if not _may_head(line, words):
+    if not _may_head(line, words) or _FILE_SHOWN.fullmatch(words):
         return False
 
     # What a caption says its numbers are (ranks, weights) has been heeded already.

@@ -661,8 +661,8 @@ def _stated_order(node: Tree, names: Names) -> list[int]:
     every = list(range(1, names.n + 1))
 
     for key, inner in node.pairs:
-        # Bare numbers are images only under a key that speaks of them.
-        keyed = _ORDER_KEY.search(key.lower()) is not None
+        # Bare numbers are images only under a key that speaks of them: not "editing_accuracy".
+        keyed = _ORDER_KEY.search(key.lower()) is not None and names.factor_named(key) is None
         image_of = names.image_labelled if keyed else names.image_named
         order = [image_of(cell.text) or 0 for cell in _row_of(inner)]
         if sorted(order) == every:

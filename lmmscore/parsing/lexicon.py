@@ -50,7 +50,9 @@ WORDS = {
         weren't don't doesn't didn't can't couldn't won't wouldn't haven't hasn't hadn't
         shouldn't ain't hardly absence nicht kein* ohne nie niemals ne pas aucun* sans jamais
         nunca ningun* sin não nenhum* sem non nessun* senza niet geen yok не нет без 无法 没有
-        没 無 无 不能 不到 不 未 ない ません なかっ できず 없 않 못""",
+        没 無 无 不能 不到 不 未 ない ません なかっ できず 없 않 못
+        inte ingen inga utan ikke nelze bez brak değil không chưa لا لم تعذر بدون 열리지
+        開けま 開けな 開けず""",
     "FAIL": "fail*",
     "NOTHING": "nothing",
     "LIMIT": """
@@ -104,7 +106,10 @@ WORDS = {
         uploaded re_upload reupload link links url urls thumbnail thumbnails caption captions
         metadata message messages chat prompt prompts title titles tags tag input vision
         module context_window connection download* payload base64 exif preview previews names
-        the_data image_data pixel_data""",
+        the_data image_data pixel_data
+        plik* bestand bestanden bijlage* filen filerna dosya* файл* вложен* fichier*
+        ficheiro* arquivo* datei* allegat* anhang soubor* tiedosto* الملف tệp 文件 ファイル
+        파일 załącznik*""",
     "SEE": """
         he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at
         see saw seen seeing view viewed viewing look looked
@@ -112,7 +117,11 @@ WORDS = {
         access accessing open opened opening processed processing examine examined examining
         examination visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe
         sehen gesehen ansehen öffnen anzeigen zien zie gezien widz* göre* увид* вид* виж* 查看
-        看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인""",
+        看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인
+        otworzy* otwiera* odczyta* geopend openen opende öppna* öppnad* läsas загруз*
+        прочит* aprire apriva apre aperto aperta abrir abre abriu abrió abrieron
+        abriram aberto abierto ouvrir ouvre ouvrait ouvert öffnet geöffnet öffne åbne*
+        åpne* auen* avautu* otevř* فتح mở 開け 開か 열리""",
     "ARRIVE": """
         receive receives received receiving arrive arrives arrived load loads loaded attach
         attached provide provides provided providing display displayed visible available
@@ -121,11 +130,16 @@ WORDS = {
         gets got reach reached include included share shared present presented handed find
         found cargar* cargad* llegó llegaron charg* geladen laden caricat* 加载 載入 読み込
         로드 recib* reçu* ricevut* receb* erhalten vorlieg* ontvangen получ* откры* 收到 接收
-        提供 表示 受け取 받""",
+        提供 表示 受け取 받
+        wczyta* załadow* laddas laddad* yükle* carreg* načíst* načten*""",
     "BROKEN": """
         missing blank corrupt* broken unreadable empty unavailable inaccessible expired
         stripped damaged incomplete offline disabled switched_off unseen undecodable not_found
-        unopened unviewable undisplayed gray_squares""",
+        unopened unviewable undisplayed gray_squares
+        açılmad* açılamad* yüklenmed* yüklenemed* okunamad* uszkodzon* beschadigd*
+        skadad* bozuk поврежд* danneggiat* danificad* corrompid* corrott* dañad*
+        endommag* corrompu* illisible* defekt* beschädigt* onleesbaar nieczyteln*
+        poškozen* 损坏 破损 壊れ 破損 손상 تالف""",
     "SCORE": """
         digit digits score scores scored scorecard scoring rating ratings number numbers value
         values figure figures grade grades mark marks evaluation evaluations assessment
@@ -139,7 +153,8 @@ WORDS = {
         valoraci* voto votos
         evaluaci* avaliaç* notation notations 评估 评测 评语 得点 평점 채점 urteil* resultat*
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
-        appréciation* cotation*""",
+        appréciation* cotation*
+        wartoś* waarden värden värde değer değerler* hodnot* قيم giá_trị""",
     "LAYOUT": """
         list card table tables column columns row rows entry entries label labels
         order numbering
@@ -252,7 +267,11 @@ WORDS = {
         estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl* geraten
         schätz* erdacht* simuliert* muster* vermut* angenommen* annahme* stimat* stima stime
         supposizion* indovinat* chutad* chute suposiç* aleatóri* modèle_de schätzwert*
-        testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿""",
+        testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿
+        domyśln* zastępcz* standaardwaard* standardvärd* standardwert* standardvær*
+        standardverdi* varsayılan умолчани* predefinit* valores_padrão valor_padrão
+        por_defecto mặc_định افتراضي* デフォルト 既定値 初期値 기본값 oletusarvo* výchoz*
+        ersatzwert* заглушк* segnaposto platshållar*""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -290,7 +309,12 @@ WORDS = {
         stand_for refers refer refers_to belongs belong opposite twisted vertausch*
         verwechsel* intercambi* échang* scambi* 取り違え 互换 调换 弄反 搞混 对调 入れ替 逆に
         바뀌 numbered counted called renamed change_places changed_places have_to_change meant
-        korrektur* corrección* correzione""",
+        korrektur* corrección* correzione
+        base_2 base_3 base_4 base_5 base_6 base_7 base_8 base_9 base_11 base_12
+        base_16 base_two base_three base_four base_five base_six base_seven base_eight
+        base_nine base_twelve base_sixteen octal hexadecimal hex binary_digits
+        in_binary senary ternary dualsystem oktal* hexadezimal* sechsersystem octales
+        binario binaire hexadécimal* двоичн* восьмеричн* 二进制 八进制 十六进制 六进制 進法""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile

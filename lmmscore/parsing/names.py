@@ -42,7 +42,8 @@ _ENGLISH = (
 )
 _FOREIGN = (
     r"bild(?:er)?|bearbeitung|ergebnis|variante|imagen|imágenes|imagem|immagine|résultat|resultado"
-    r"|resultat|afbeelding|obraz|kuva|изображение|картинка|фото|рисунок|görsel|resim"
+    r"|resultat|afbeelding|obraz(?:u|ie|em)?|kuva|изображени[еяюи]|картинк[аеиу]|фото|рисун(?:ок|ка|ке)"
+    r"|görsel|resim"
     r"|编辑图像|编辑图|图像|图片|图|照片|影像|圖像|圖片|圖|方法|画像|写真|編集画像|編集結果|結果|结果"
     r"|이미지|사진|그림|결과"
 )

@@ -22,7 +22,10 @@ from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
 # At most six digits: what is longer is no score.
-_DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}|[0-9]{1,3},(?:5|0|25|75)(?![0-9,]))"
+_DIGITS = (
+    r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}"
+    r"|[0-9]{1,3},(?:5|0|25|75)(?![0-9]|,(?![ ][^\W\d])))"
+)
 _OUT_OF = r"""
     (?:/|(?:out[ ]{1,3}of|of(?=[ ]a?[ ]?(?:possible|max)))
       (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
@@ -310,6 +313,8 @@ def entry_fault(
         return f"the number is followed by “{words}”"
     if _unsettled_bracket(text, place, end):
         return "what stands in brackets behind it unsettles it"
+    if _says_otherwise(text, number, place, end):
+        return "what stands behind it says another number, or what it counts"
     if _WITHDRAWN.search(text, place, end):
         return "it is taken back"
 
@@ -381,7 +386,7 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
 
 _EXPLAINS = re.compile(
     r"""
-      [ ]*[,;:.!|(\[。，；（·•]
+      [ ]*[,;:.!|(\[。，；（·•]|[ ]+\#[ ]
     | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
     | [ ]{2,}(?=[^\W\d])
     | [ ]+(?:instead[ ]of|rather[ ]than)[ ](?:an?[ ])?[0-9]+(?:\.[0-9])?(?:/[0-9]+)?[ ]?
@@ -420,15 +425,73 @@ def _begins_an_explanation(text: str, place: int, end: int) -> bool:
 LIKERT = re.compile(
     r"(?:(?:strongly|somewhat|slightly|mostly)[ ])?(?:agree|disagree)|neutral", re.IGNORECASE
 )
-_IN_A_BRACKET = re.compile(r"[ ]*[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]")
+_IN_A_BRACKET = re.compile(
+    r"[ ]*(?:[(\[](?P<words>[^()\[\]\d]{3,40})[)\]]|\#[ ](?P<comment>[^\d\n]{3,60}))"
+)
 
 
 def _unsettled_bracket(text: str, place: int, end: int) -> bool:
     """Tell whether a few words in brackets say that a number is no verdict: "(blind guess)"."""
     bracket = _IN_A_BRACKET.match(text, place, end)
-    if bracket is None or LIKERT.fullmatch(bracket["words"]):
+    if bracket is None:
         return False
-    return unsettles(bracket["words"])
+    words = bracket["words"] or bracket["comment"]
+    return not LIKERT.fullmatch(words) and unsettles(words)
+
+
+_SAID_IN_WORDS = {
+    word: number
+    for words in (
+        "zero one two three four five six seven eight nine ten",
+        "null eins zwei drei vier fünf sechs sieben acht neun zehn",
+        "zéro un deux trois quatre cinq six sept huit neuf dix",
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+        "zero uno due tre quattro cinque sei sette otto nove dieci",
+        "zero um dois três quatro cinco seis sete oito nove dez",
+        "nul een twee drie vier vijf zes zeven acht negen tien",
+        "zero jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć",
+        "ноль один два три четыре пять шесть семь восемь девять десять",
+        " ".join(_CHINESE),
+    )
+    for number, word in enumerate(words.split())
+}
+
+
+def spoken(text: str, *, english: bool) -> set[Fraction]:
+    """Return the numbers that a text names in words, unless the only one counts what follows it;
+    "one" is hardly ever a number."""
+    known = _IN_WORDS if english else _SAID_IN_WORDS
+    found = [word for word in _SPOKEN.finditer(text.lower()) if known.get(word["word"], 0) > 1]
+    if len(found) == 1 and not found[0]["ends"]:
+        return set()
+    return {Fraction(known[word["word"]]) for word in found}
+
+
+_SPOKEN = re.compile(r"(?P<word>[^\W\d_]+)(?P<ends>\s*(?:[.,;:!?)]|\Z))?")
+_WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
+# "3 (a sixth finger, a melted spoon and a seam)"
+_THINGS_BEHIND = re.compile(
+    r"[ ]*[(:–—][ ]*(?P<things>(?:an?|one|another|eine?|une?|una)[ ][^()\n.;:]{3,200})"
+)
+_NEXT_THING = re.compile(
+    r",?[ ](?:and|und|et|y|e)[ ](?=(?:an?|one|another|eine?|une?|una)[ ])"
+    r"|,[ ](?=(?:an?|one|another|eine?|une?|una)[ ])"
+)
+
+
+def _says_otherwise(text: str, number: Number, place: int, end: int) -> bool:
+    """Tell whether a word right behind a number is another, "6 (nine)", or just as many things are
+    listed there as it says: then it counts them."""
+    word = _WORD_BEHIND.match(text, place, end)
+    if word is not None and word["word"].lower() in _SAID_IN_WORDS:
+        return _SAID_IN_WORDS[word["word"].lower()] != number.value
+
+    things = _THINGS_BEHIND.match(text, place, end) if number.value > 1 else None
+    if things is None or number.top is not None:
+        return False
+
+    listed = _NEXT_THING.split(things["things"])
+    return len(listed) == number.value and not any("," in each for each in listed)
 
 
 # --- Other numbers beside a score ---

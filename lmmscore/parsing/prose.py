@@ -136,6 +136,25 @@ _WOULD_GET = re.compile(
     re.IGNORECASE,
 )
 _IF_BEHIND = re.compile(r"[ ,]*(?:if|had|were|unless)\b", re.IGNORECASE)
+# "the previous picture", "the one above": another image than the one that is spoken of.
+_ANOTHER_ONE = re.compile(
+    r"""
+    (?P<compared>\b(?:than|with|to|from|like|unlike|as[ ]in|as|vs\.?|versus|als|wie|que|comme)[ ])?
+    (?:\b(?:the|its|that|this)[ ])?
+    (?:\b(?:previous|preceding|prior|earlier|other|next|neighbou?ring|adjacent)[ ]
+        (?:edited[ ])?(?:picture|image|photo|edit|one|candidate|result|version|method|entry)\b
+      |\b(?:one|image|picture|photo|edit)[ ](?:above|before|below)\b|\bpredecessor\b
+      |\bfirst[ ]of[ ]the[ ](?:two|three|pair)\b
+      |\b(?:vorige|vorherige|vorangehende|andere|obige|nächste)[nrs]?[ ]
+        (?:Bild|Variante|Ergebnis|Bearbeitung|afbeelding)\b
+      |\b(?:image|photo|édition|retouche|version)[ ](?:précédente|d['’]avant|suivante)\b
+      |\b(?:imagen|edición|imagem|edição)[ ](?:anterior|previa|prévia)\b|\bla[ ](?:anterior|otra)\b
+      |\bl['’]autre\b|\bla[ ]précédente\b|\bimmagine[ ]precedente\b|\bl['’]altra\b|\ba[ ]outra\b
+      |\bпредыдущ\w+|\bдруг(?:ое|ая|ом)[ ]|\bpoprzedni\w*|\bönceki\b|\bföregående\b
+      |[上前另]一[张幅]|上图|[前他上]の画像|もう一方|이전[ ]이미지|다른[ ]이미지|앞의)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
@@ -209,7 +228,8 @@ _I_GIVE_AT_THE_END = re.compile(
 )
 # "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10"
 _DENIED = re.compile(
-    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b|\W*[-–—?…][ ]+vs\b",
+    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b"
+    r"|[ :]*[-–—?]+[ ]*(?:vs\b|versus\b|and\b|[/,;&])",
     re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
@@ -533,7 +553,10 @@ class Prose:
         """Return everything that is said of an image on a factor, verdicts only."""
         found = list(self._placed())
         every = self.n * len(self.names.factors)
-        if self.page.tables or len({each.cell for each in found}) == every:
+        if self.page.tables or Kind.OTHERS in self.drafts:
+            return found
+
+        if len({each.cell for each in found}) == every:
             return found
         if self.drafts - {Kind.RANKS, Kind.UNKNOWN}:
             # Of what was found to be no verdict, no label makes one.
@@ -1011,7 +1034,7 @@ class Prose:
         if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
             return Kind.OTHERS
 
-        return None
+        return Kind.OTHERS if self.n > 1 and _is_of_another(lead) else None
 
     def _is_hypothetical(
         self, line: Line, lead: str, tail: str, found: Sequence[Pair[FactorName]]
@@ -1642,6 +1665,15 @@ def _takes_all_back(tail: str) -> bool:
         return True
 
     return len(tail) < 60 and makes_up(f"scores: {tail}")
+
+
+def _is_of_another(lead: str) -> bool:
+    """Tell whether a sentence, up to its first score, speaks of another image by its place; one
+    that is only compared with it goes on with its scores."""
+    other = _ANOTHER_ONE.search(lead)
+    if other is None:
+        return False
+    return not other["compared"] or any(map(str.isalpha, lead[other.end() :]))
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:

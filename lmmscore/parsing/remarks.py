@@ -86,7 +86,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |template|form|layout|pattern|shape|style)$
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
-      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*form$
+      | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*
+          form(?:[ ]is)?$
       | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
       | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
@@ -322,6 +323,7 @@ _CUES = (
     *("not", "n't", "n’t", "no ", "never", "without", "lack", "fail", "unable", " un", "miss"),
     *("blank", "corrupt", "broke", "empty", "damag", "inac", "incompl", "expir", "strip"),
     *("offline", "disab", "switched", "absence", "none", "neither", "hardly"),
+    *("nie", "nicht", "kein", "ohne", " pas", "geen", "inte ", "ikke", " sin ", " sem ", "sans "),
 )
 
 
@@ -488,7 +490,8 @@ def is_unsettling_note(note: str) -> bool:
     """Tell whether a footnote makes of the scores that it is of no verdict."""
     if any(map(unsettles, _CLAUSE.split(note))):
         return True
-    return is_doubtful(note) and not is_harmless(note)
+    doubtful = _DOUBT.intersection(_PART_MISSING.sub("", row_of(note)))
+    return bool(doubtful) and not is_harmless(note)
 
 
 _CLAUSE = re.compile(r"[:;,.]\s")
@@ -947,7 +950,9 @@ def unsettles(aside: str) -> bool:
 
 # "Two tourists are missing": what is not in the picture, where neither it nor a file is named.
 _PART_MISSING = rule(
-    "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $"
+    "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $",
+    # "despite the missing lace"
+    "(?<=THE) BROKEN (?=UNKNOWN+ $)",
 )
 _NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 
@@ -1052,6 +1057,39 @@ def is_of_the_picture(sentence: str) -> bool:
 _OF_IT = rule(
     "^ (LINK|ANNOUNCE|COMMA|COLON|NUMBER)* (IT|NUMBER|THE? PICTURE NUMBER?)"
     " (UNKNOWN|BE|THE|LINK|GRADE|GOOD|LOW|CONTENT|INSTRUCTION|SOURCE|COMMA)+ $"
+)
+
+
+def is_of_lettering(sentence: str) -> bool:
+    """Tell whether a sentence says that what follows it stands in the picture: on a screen, a sign,
+    a sheet of paper."""
+    return _SURFACE.search(sentence) is not None and _POINTS_ON.search(sentence) is not None
+
+
+_SURFACE = re.compile(
+    r"""
+    \b(?:screens?|monitors?|display|posters?|signs?|signboards?|billboards?|(?:white|black)?boards?
+      |chalkboards?|banners?|placards?|plaques?|t-?shirts?|paper|post-it|sticker|laptops?
+      |tablets?|phones?|walls?|notebooks?|receipt|scoreboards?
+      |Bildschirm\w*|Schild\w*|Plakat\w*|Tafel|Zettel|l['’]écran|écrans?|affiches?|panneaux?
+      |pantallas?|carte(?:l|les)|pizarra|letreros?|scherm[oi]?|cartell[oi]|lavagna|manifest[oi]
+      |tela|cartaz(?:es)?|placas?|het[ ]bord|bordje|ekran\w*|tablic[ay]\w*|plakat\w*
+      |tahta\w*|afiş\w*|skärm\w*|skylt\w*|tavla\w*|экран\w*|монитор\w*|плакат\w*|доск[аеу]
+      |табличк\w*|вывеск\w*|màn[ ]hình|biển
+      |(?:read|written|printed)[ ](?:in|on|inside|within)[ ]the[ ](?:image|picture|photo))\b
+    | 画面|モニター|看板|ポスター|黒板|貼り紙|屏幕|显示器|海报|白板|黑板|牌子
+    | 화면|모니터|포스터|간판|칠판|الشاشة|لوحة
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_POINTS_ON = re.compile(
+    r"""
+    \b(?:following|follows|below|these|here[ ]is|this[.:]|folgend\w*|siguiente\w*|suivant\w*|ceci
+      |segu(?:e|ente)|seguinte\w*|volgende|następując\w*|şun(?:lar|u)|şöyle|aşağıda\w*|följande
+      |следующ\w*|như[ ]sau|estas?[ ]l[ií]neas?)(?:\b|(?<=[.:]))
+    | :\s*$|次のよう|以下|下記|如下|下面|다음과|التالي
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 

@@ -436,6 +436,10 @@ def _has_a_number(cell: TableCell) -> bool:
     return _OF_A_NUMBER.search(bare) is not None
 
 
+def _is_score(cell: TableCell) -> bool:
+    return not cell.text.strip() or _NUMERIC.fullmatch(cell.text.strip()) is not None
+
+
 def _rows(
     lines: Sequence[re.Match[str]],
     index: int,
@@ -459,14 +463,16 @@ def _rows(
             break
 
         short = not separator and 1 < len(row) < width
-        if len(row) != width and not short:
+        # A comma too many or too few: that row says nothing, the others stay what they are.
+        slipped = bool(separator) and abs(len(row) - width) == 1 and all(map(_is_score, row[1:]))
+        if len(row) != width and not short and not (slipped and rows):
             break
         values = row[labels:]
         if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in values):
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
-        astray = short or (not separator and not _stand_below(head, row, line, written))
+        astray = len(row) != width or (not separator and not _stand_below(head, row, line, written))
         rows.append(row[:1] if astray else row)
         numeric = numeric or any(_NUMERIC.match(cell.text) for cell in values)
         index += 1

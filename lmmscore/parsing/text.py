@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,14 +43,17 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NAMING = frozenset(("id", "number", "index", "n", "no", "name", "factor", "image", "position"))
 
+_ENDS_OF_SCALE = frozenset(("min", "max", "minimum", "maximum", "scale", "out_of"))
+
 _MARKS = re.compile(
     r"""
       (?P<crossed><s>[^<\n]{1,12}</s>)
     | (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
         |\[/?INST\])
-    | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
-    | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
-        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§]{1,2}))
+    | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->
+        |\\(?:x?cancel|sout|st)\{[^{}\n]{0,40}\}(?:\\[,;: ])?)
+    | (?P<footnote>(?<=[0-9])(?:<sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
+        |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§¶]{1,2}|\^\{?\\d?dag(?:ger)?\}?)|\[[0-9]{1,2}\])
     | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
@@ -60,6 +64,7 @@ _MARKS = re.compile(
         |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
+    | (?P<colon>(?<=[0-9])：(?=[0-9]))    # "图像1：7" is no time of day
     | (?P<rule>^(?:[*_][ ]?){3,200}$)
     | (?P<circled>^[ ]*[\u2460-\u2473])
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
@@ -143,11 +148,61 @@ _USER_SAYS = re.compile(
 )
 
 
+# A changed file: what was taken out of it, and what was put in.
+_DIFF = re.compile(
+    r"^[ \t]*```diff[ ]*\n(?P<body>.*?)(?:^[ \t]*```|\Z)"
+    r"|(?P<bare>^-(?P<key>\w[\w ]{0,40}):[^\n]*\n\+(?P=key):)",
+    re.MULTILINE | re.DOTALL,
+)
+_TAKEN_OUT = re.compile(r"^-(?P<line>[^\n]*)", re.MULTILINE)
+_ENTRY = re.compile(r"[ ]*[\"']?\w[\w ]{0,40}[\"']?[ ]*[:=][ ]*[\"']?[0-9][^:\n]*")
+# Entries under a key, each behind a hash: in YAML they are commented out, and no headings.
+_COMMENTED = re.compile(
+    r"^[ \t]*(?:-[ ])?\w[^\n#:]{0,40}:[^\n]*(?P<lines>(?:\n[ \t]{2,}\#[^\n]*)+)", re.MULTILINE
+)
+_CODE_FENCE = re.compile(
+    r"^[ \t]*```[ ]?(?:ya?ml|toml|ini|conf|cfg|properties|env|python|py|r|ruby|sh|bash)[ ]*\n"
+    r"(?P<lines>.*?)^[ \t]*```",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_NUMBERED_ENTRY = r"[ ]*[\"']?[^\W\d][^\W\d]{0,20}(?:[ ][^\W\d]{1,20}){0,3}[\"']?[ ]*[:=][ ]*[0-9]"
+_HASHED_OUT = re.compile(rf"^[ \t]*\#{_NUMBERED_ENTRY}[^\n]*", re.MULTILINE)
+_COMMENTED_OUT = re.compile(rf"^[ \t]*(?://|/\*|;|--|%){_NUMBERED_ENTRY}[^\n]*", re.MULTILINE)
+_PLAIN_ENTRY = re.compile(rf"^{_NUMBERED_ENTRY}", re.MULTILINE)
+
+
+def _taken_out(text: str) -> Iterator[Span]:
+    """Yield what a diff takes out of a list of scores, and what is commented out in one.
+
+    Where a diff takes out more than entries (a heading, say) nobody knows what the rest is of.
+    """
+    for diff in _DIFF.finditer(text) if "```diff" in text or "\n+" in text else ():
+        start, end = (0, len(text)) if diff["bare"] else diff.span("body")
+        lines = list(_TAKEN_OUT.finditer(text, start, end))
+        if all(_ENTRY.fullmatch(line["line"]) for line in lines):
+            yield from (line.span() for line in lines)
+        else:
+            yield start, end
+
+    if "#" in text:
+        for pattern in (_COMMENTED, _CODE_FENCE):
+            for block in pattern.finditer(text):
+                yield from (
+                    each.span() for each in _HASHED_OUT.finditer(text, *block.span("lines"))
+                )
+
+    # Where all entries are behind such a sign, it is a bullet.
+    commented = [match.span() for match in _COMMENTED_OUT.finditer(text)]
+    if commented and _PLAIN_ENTRY.search(text):
+        yield from commented
+
+
 def drafts(text: str) -> list[Span]:
-    """Return the stretches that are not the judge's answer: where it thinks aloud before it, and
-    what it has a user say."""
+    """Return the stretches that are not the judge's answer: where it thinks aloud before it, what
+    it has a user say, and what it shows as taken out."""
     found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
     found += [match.span() for match in _USER_SAYS.finditer(text)]
+    found += _taken_out(text)
     opened: list[re.Match[str]] = []
     place = 0
     for match in sorted(
@@ -258,7 +313,7 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 # Every mark begins with one of these, but for the spaces before a fence.
 _MAY_BE_A_MARK = re.compile(
-    r"[<\[~\\&.·…_‥*`${}†‡§¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
+    r"[<\[~\\&.·…_‥*`${}^：†‡§¶¹²³\u2070-\u2079\u2192\u2190-\u2bff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff"
     r"\U0001f000-\U0001faff]"
 )
 
@@ -324,6 +379,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return html.unescape(match[0])
     if groups["circled"]:
         return f"{ord(match[0].strip()) - 0x245F}. "
+    if groups["footnote"]:
+        return "" if _is_a_footnote(match, text) else match[0]
     if groups.get("cell"):
         return " | " if _parts_cells(match, text) else ""
 
@@ -332,6 +389,61 @@ def _made_plain(match: re.Match[str], text: str) -> str:
             return words
 
     return ""
+
+
+_NOTE = re.compile(
+    r"""
+    (?:^|[,;.][ ])[ >*|$]*(?P<mark>
+      <sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[[0-9]{1,2}\]|[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§¶]{1,2}
+      |\\d?dag(?:ger)?)
+    [$.:)]*[ ]*(?=[^\W\d_])
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_SIGN_OF_A_NOTE = re.compile(r"d?dag(?:ger)?|[0-9*†‡§¶a-f,¹²³⁴⁵⁶⁷⁸⁹⁰]+")
+_BRACKETS_BEHIND = re.compile(r"(?<=[0-9])\[([0-9]{1,2})\]")
+
+
+@lru_cache(maxsize=8)
+def _footnotes(text: str) -> dict[str, int]:
+    """Return where each footnote stands, by its sign."""
+    notes = _NOTE.finditer(text)
+    return {_SIGN_OF_A_NOTE.findall(note["mark"])[0]: note.start("mark") for note in notes}
+
+
+_RAISED = re.compile(
+    r"(?<=[0-9])(?:<sup>[\[(]?([0-9]{1,2})[\])]?</sup>|\[\^([0-9]{1,2})\]|([¹²³⁴⁵⁶⁷⁸⁹]))"
+)
+
+
+@lru_cache(maxsize=8)
+def _are_in_brackets(text: str) -> bool:
+    """Tell whether a number in brackets right behind another points at a footnote."""
+    return any(map(_footnotes(text).__contains__, _BRACKETS_BEHIND.findall(text)))
+
+
+@lru_cache(maxsize=8)
+def _are_counted(text: str) -> bool:
+    """Tell whether raised numbers only count on from 1, as marks do whose notes are missing."""
+    raised = [unicodedata.normalize("NFKC", "".join(each)) for each in _RAISED.findall(text)]
+    return raised == [str(number) for number in range(1, len(raised) + 1)]
+
+
+def _is_a_footnote(match: re.Match[str], text: str) -> bool:
+    """Tell whether a mark points at a footnote: in `2³` nothing may do so.
+
+    A number in brackets that stands for a score is one where others stand behind scores: `6[1]`.
+    """
+    if match[0].startswith("[^"):
+        return True
+
+    notes = _footnotes(text)
+    sign = _SIGN_OF_A_NOTE.findall(match[0])[0]
+    if sign not in notes and match[0][0] != "[":
+        return _are_counted(text)
+    if sign not in notes or notes[sign] == match.start():
+        return False
+    return match[0][0] != "[" or _are_in_brackets(text)
 
 
 def _parts_cells(match: re.Match[str], text: str) -> bool:
@@ -356,6 +468,7 @@ _WORDS_FOR = {
     "environment": "\n",
     "newline": "\n",
     "leader": ": ",
+    "colon": ": ",
     "rule": "---",
     "token": "",
     "struck": "",
@@ -399,7 +512,7 @@ def _element_in_words(match: re.Match[str]) -> str:
         value = "".join(values)
         if key.lower() in _NAMING:
             words += f" {value}"
-        else:
+        elif key.lower() not in _ENDS_OF_SCALE:
             more.append(f"{key}: {value}")
 
     ends = "\n" if match["empty"] else ""

@@ -203,6 +203,12 @@ def test_words_that_concern_no_score_leave_all_of_them(sentence):
         f"Nem látom a képeket, csak kitaláltam.\n\n{TWO_IMAGES}",
         "| Factor | Issues found |\n|---|---|\n| S_acc | 2 |\n| S_pre | 1 |",
         "| Factor | Last year | This year |\n|---|---|---|\n| S_acc | 6 | pending |",
+        f"In base 7, out of habit:\n{TWO_IMAGES}",
+        f"Auf dem Plakat an der Wand steht Folgendes.\n\n{TWO_IMAGES}",
+        f"黒板には次のように書かれています。\n\n{TWO_IMAGES}",
+        f"Tura 1\n{TWO_IMAGES}\n\nTura 2\n"
+        "Image 1: S_acc 7, S_pre 6, S_qua 8, S_real 5\n"
+        "Image 2: S_acc 5, S_pre 8, S_qua 4, S_real 3",
     ],
 )
 def test_words_that_make_scores_something_else_leave_none(reply):
@@ -216,6 +222,9 @@ def test_words_that_make_scores_something_else_leave_none(reply):
         "Image 2 (guessed, since it did not load): S_acc 4, S_pre 8, S_qua 3, S_real 2",
         "Image 2: S_acc 4, S_pre 8, S_qua 3, S_real 2 (obsolete)",
         "Image 2 (by mistake I looked at the source): S_acc 4, S_pre 8, S_qua 3, S_real 2",
+        "Image 2: S_acc 4, S_pre 8, S_qua 3, S_real 2 (wartości domyślne)",
+        "Image 2: S_acc 4, S_pre 8, S_qua 3, S_real 2 (bestand kon niet worden geopend)",
+        "Image 2: S_acc 5, S_pre 5, S_qua 5, S_real 5 (failas neatsidarė)",
     ],
 )
 def test_what_stands_beside_scores_may_void_them(second):
@@ -240,12 +249,38 @@ def test_what_stands_beside_scores_may_void_them(second):
             "good, 7 of 8 sails",
             "7, though 10 would be fair",
         ),
+        *("2³", "2<sup>3</sup>", "7 (nine)", "7 – sechs", "2 (a mast and a flag)", "7 # dummy"),
     ],
 )
 def test_an_unsettled_number_is_no_score(entry):
     """A bonus, a price, a condition, a range, another scale or a guess."""
     reply = LIST.replace("S_acc: 7", f"S_acc: {entry}")
     assert scores(reply, 1) == {1: (None, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```diff\n-{LIST.replace('S_qua', '+S_qua')}\n```",
+        LIST.replace("S_acc", "// S_acc"),
+        f"image_1:\n  # {LIST}".replace("\nS_", "\n  S_"),
+        f"{LIST[9:]}\nS_acc: [2]\n\n[1] The oars, [2] not judged.".replace("9", "9[1]"),
+        f"{LIST}\n\nVietoj 7 skaitykite S_acc 3.",
+        f"{LIST}\n\nS_acc powinno wynosić 3.",
+    ],
+)
+def test_what_is_taken_out_of_a_list_is_no_score(reply):
+    """By a diff, a sign for comments, a footnote in its place, or words in whatever language."""
+    assert scores(reply, 1) == {1: (None, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    "remark", ["The previous picture earned S_acc 7.", "Das vorige Bild bekam S_acc 7."]
+)
+def test_what_another_picture_got_is_not_this_ones(remark):
+    """It may be named by its place, and not by its number."""
+    reply = f"Image 1:\n{LIST}\n\nImage 2: {remark}\nS_pre: 8\nS_qua: 3\nS_real: 2"
+    assert scores(reply, 2) == {1: BOTH[1], 2: (None, 8, 3, 2)}
 
 
 def test_a_remark_on_another_image_amid_scores_does_not_give_it_the_rest():
@@ -383,6 +418,16 @@ def test_labels_that_do_not_count_images_name_none(labels):
         (
             "S_acc: I would rate this a 7, as 2 sails are new\n\nS_pre\nIt is the same in both "
             "images.\nScore: 5\n\nS_qua: 9\nS_real: 6",
+            (7, 5, 9, 6),
+        ),
+        (
+            "File: mast_4.png\n\nS_acc: 7†\nS_pre: 5[1]\nS_qua: 9 # crisp\nS_real: 6\n\n"
+            "† despite the missing oar\n[1] the sail",
+            (7, 5, 9, 6),
+        ),
+        ("S_acc 7,5, S_pre 5, S_qua 9, S_real 6,5", (7.5, 5, 9, 6.5)),
+        (
+            '<S_acc max="10">7</S_acc><S_pre min="1">5</S_pre><S_qua>9</S_qua><S_real>6</S_real>',
             (7, 5, 9, 6),
         ),
         (

@@ -486,6 +486,12 @@ def test_an_object_may_state_the_order_of_its_lists(order):
     assert scores(text, 2) == [[8, 9, 9, 8], [6, 7, 5, 6]]
 
 
+def test_scores_that_look_like_an_order_are_scores():
+    """The numbers of a factor whose name speaks of edits are not the images."""
+    text = '{"editing_accuracy": [2, 1], "pre": [7, 9], "qua": [5, 9], "real": [6, 8]}'
+    assert scores(text, 2) == [[2, 7, 5, 6], [1, 9, 9, 8]]
+
+
 def test_what_is_assigned_to_an_image_is_its():
     """Python that fills a dict names images, too."""
     text = f'r["image_2"] = {{{FIRST}}}\nr["image_1"] = {{{SECOND}}}'
