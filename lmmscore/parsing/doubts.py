@@ -35,6 +35,7 @@ from lmmscore.parsing.remarks import (
     explains,
     is_about_a_scale,
     is_alarming,
+    is_anothers,
     is_doubtful,
     is_final,
     is_foreign,
@@ -51,6 +52,7 @@ from lmmscore.parsing.remarks import (
     makes_up,
     may_be_unseen,
     prefers_low,
+    puts_off,
     recants,
     reorders,
     sees_nothing,
@@ -394,7 +396,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if line.kind is not Kind.VERDICT or _LABELLED.match(text) or _lists_something_else(text):
         return set()
 
-    if _swaps(sentence) or commands(text):
+    if _swaps(sentence) or commands(text) or puts_off(text):
         return _EVERY
 
     if _recants(page, sentence):
@@ -434,7 +436,7 @@ def _may_undo_named(sentence: _Sentence) -> bool:
 
     # In another language, what is said of an image's scores may take them back.
     strange = speaks_of_scores(text) and is_foreign(text)
-    return strange or is_alarming(text) or takes_back(text)
+    return strange or is_alarming(text) or takes_back(text) or is_anothers(text)
 
 
 # "This means that the artifacts are few" explains a score.
@@ -800,7 +802,9 @@ _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 # "A difference of 1 point" is on any scale.
 _GAP = re.compile(
-    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b", re.IGNORECASE
+    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b"
+    r"|[-0-9.\w]+[ -]points?[ ](?:difference|gap|margin|lead|advantage)\b",
+    re.IGNORECASE,
 )
 
 

@@ -399,6 +399,8 @@ def sees_part(sentence: str) -> bool:
 
 
 _PARTLY = rule(
+    # "There is only one edited image": so it is where one is asked for, which is looked at first.
+    "IT BE LIMIT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE",
     "LIMIT (THE|NUMBER|SOURCE|THIS|THING|PICTURE)+ (BE|HAVE|MIGHT)* (SEE|ARRIVE)",
     "SELF (HAVE|BE|MIGHT|TOWARD)* (LIMIT (SEE|ARRIVE)|(SEE|ARRIVE|HAVE) LIMIT)",
     "^ (SEE LIMIT|LIMIT SEE)",
@@ -513,9 +515,11 @@ _PLAIN = any_of(
     *("ANSWER", "SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE"),
     *("REASON", "NEXT", "CONTENT", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
 )
+# What sentences and captions may hold besides; names of columns and keys may not.
+_SAID = _PLAIN | any_of("COMMON", "SOON", "COURTESY")
 _ALARM = any_of(
     *("UNREAL", "WITHDRAW", "ALTER", "QUANTITY", "RATER", "MODEL", "FILE", "BROKEN", "TIME"),
-    *("DRAFT", "OTHER", "WRONG", "BOUND"),
+    *("DRAFT", "OTHER", "WRONG", "BOUND", "TAKEN", "USUAL"),
 )
 _DOUBT = _ALARM | any_of("NOT", "NOTHING", "TOTAL", "MIGHT", "IF", "HEDGE", "LIMIT", "TOO")
 _UNSETTLED = any_of("NOT", "NOTHING", "TIME", "LIMIT", "MUST", "IF", "HEDGE")
@@ -527,7 +531,7 @@ _OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR)* O
 _ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
 # Plain words, but somebody else's scores, or none: "the scores you sent", "were I able to see".
 _NOT_OWN = rule(
-    "YOU (THE|FINAL|REAL|SELF)* SCORE",
+    "YOU (THE|FINAL|REAL|SELF|ANNOUNCE)* SCORE",
     "SCORE (THIS|IT)* YOU",
     "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS|LINK)* SCORE",
     "SCORE IT* SELF (HAVE|HAD|BE)* (ARRIVE|SEE)",
@@ -535,9 +539,24 @@ _NOT_OWN = rule(
     # "I have yet to see them", "still to be received"
     "SELF (HAVE|WILL) LINK* TOWARD (SEE|ARRIVE)",
     "TOWARD BE (SEE|ARRIVE|JUDGE)",
-    "^PICTURE (THE|THIS)",
-    # "原图的评分"
+    "^PICTURE (THE|THIS) (?!CONTENT)",
+    # "原图的评分", "the scores for the source", "those of the unedited one", "I judged the source"
     "^ SOURCE LINK SCORE",
+    "(SCORE|THIS) (BE|THIS)* LINK THE* SOURCE",
+    "SELF HAVE* JUDGE THE* SOURCE PICTURE? $",
+    # "handed to me", "took the numbers from the corner", "those of the first set"
+    "(SCORE|THIS|IT) (IT|BE|HAVE|THIS)* [^PICTURE SELF COMMA] LINK? TOWARD SELF",
+    "(SCORE|THIS|IT) FROM (?!NUMBER)",
+    "THIS LINK (THE|NUMBER)+ THING",
+    # "scores that I will change", "for the images you will send next", "from the next step"
+    "SCORE COMMA? (IT|THIS)* SELF WILL (?!BE? (JUDGE|ARRIVE|HAVE))",
+    "PICTURE IT? YOU WILL",
+    "PICTURE (FROM|LINK) THE NEXT",
+    "(WILL|TOWARD) BE (JUDGE|COMMON|SEE|ARRIVE|REASON) (LINK ANNOUNCE|COMMA|$)",
+    # "my assistant gave these", "the first is the second", "I had to give something"
+    "SELF ANSWER HAVE* (JUDGE|SCORE|ARRIVE)",
+    "THE NUMBER (LAYOUT|PICTURE)? BE THE NUMBER (LINK|COMMA|LAYOUT|PICTURE|$)",
+    "SELF HAD TOWARD (JUDGE|ARRIVE)",
     "^ THE SELF HAVE* (ARRIVE|SEE)",
     "BE SELF (HAVE|TOWARD)",
 )
@@ -583,6 +602,8 @@ _EXPLAINS = rule("^ (LINK|GRADE|ANNOUNCE)* REASON COLON")
 # "The sum is 15", "weighted sums follow in the next step"
 _TOTALS = rule(
     "^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)",
+    # "The result earns a mean of 5.0 out of 7"
+    "^ (THE|SCORE|PICTURE|NUMBER|IT)+ JUDGE THE TOTAL LINK NUMBER (SCALE NUMBER)? $",
     # "With weights of 0.4, 0.3, 0.2 and 0.1 the totals are 6.5 and 5.5"
     "^ (LINK|THE|JUDGE|NUMBER|COMMA|QUANTITY)+ THE TOTAL (SCORE|BE)* NUMBER",
 )
@@ -645,7 +666,9 @@ _NO_NAMES = re.compile(
 
 
 # "The only edited image gets …"
-_ONLY_ONE = rule("(?<=THE) LIMIT (?=THING? PICTURE)")
+_ONLY_ONE = rule(
+    "(?<=THE) LIMIT (?=THING? PICTURE)", "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)"
+)
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
     r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
@@ -653,16 +676,26 @@ _PLUS_TOTALS = re.compile(
     re.IGNORECASE,
 )
 # "since the differences are small"
-_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE GRADE")
+_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)")
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 
 
 def is_plain(words: str) -> bool:
     """Tell whether words are all of classes that leave scores what they are."""
+    return _is_all_of(_PLAIN, words)
+
+
+def is_said_plainly(sentence: str) -> bool:
+    """Tell whether a sentence is all of such words and of everyday ones: "I looked closely"."""
+    return _is_all_of(_SAID, sentence)
+
+
+def _is_all_of(known: frozenset[str], words: str) -> bool:
     row = _told(words)
-    # "Each out of a maximum of 10": which number it is is looked at elsewhere.
-    known = _PLAIN | _BOUND if _NUMBER.intersection(row) else _PLAIN
+    if _NUMBER.intersection(row):
+        # "Each out of a maximum of 10": which number it is is looked at elsewhere.
+        known |= _BOUND
     return known.issuperset(row) and _NOT_OWN.search(row) is None
 
 
@@ -720,7 +753,7 @@ def _is_of_a_known_form(sentence: str) -> bool:
 def _is_a_set_phrase(sentence: str) -> bool:
     """Tell whether a sentence is a phrase known as a whole: "All other scores stand"."""
     return all(
-        any(phrase.match(part) for phrase in _SET_PHRASES) or is_plain(part)
+        any(phrase.match(part) for phrase in _SET_PHRASES) or is_said_plainly(part)
         for part in sentence.split("; ")
     )
 
@@ -896,15 +929,17 @@ def _is_of_how_it_went(sentence: str) -> bool:
         return True
 
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
-    return bool(tells) and settled and row.count(_NOBODY_KNOWS) <= _FEW
+    known = row.count(_NOBODY_KNOWS) <= _FEW and not _NOT_OWN.search(row)
+    return bool(tells) and settled and known
 
 
-_NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
-_FEW = 2
+_UNLISTED = any_of("UNKNOWN")
+_NOBODY_KNOWS = next(iter(_UNLISTED))
+_FEW = 0
 # The quickest first: most sentences are of one of the first kinds.
 _HARMLESS = (
     _is_of_a_known_form,
-    is_plain,
+    is_said_plainly,
     describes,
     is_courteous,
     _is_a_set_phrase,
@@ -912,6 +947,45 @@ _HARMLESS = (
     _is_of_something_else,
     _is_of_how_it_went,
 )
+
+
+def puts_off(sentence: str) -> bool:
+    """Tell whether a sentence behind scores says that looking or judging is still to come: "Now I
+    will look at the images", "the careful scores follow"."""
+    row = row_of(_OF_THE_WHOLE.sub("", sentence))
+    if _TO_COME.search(row):
+        return True
+
+    told = all(held.intersection(row) for held in (_PICTURES, _HOW, _SOON))
+    return told and not _ELSE.intersection(row) and is_foreign(sentence)
+
+
+# Sums may well come later; "would" puts nothing off.
+_OF_THE_WHOLE = re.compile(
+    r"\b(?:overall|total|combined|weighted|final)[ ](?:score|rating|result)s?\b|\bS_all\b"
+    r"|\bwould\b(?![ ]you)",
+    re.IGNORECASE,
+)
+_SOON = any_of("SOON", "OFFER")
+_ELSE = any_of("NEXT", "OTHER", "TOTAL", "FACTOR")
+_TO_COME = rule(
+    # "I will look at the images", "let me rate the two images", "would you like me to score them"
+    "(WILL|OFFER|MUST|TOWARD SELF) (SELF|LINK|ANNOUNCE|TOWARD|COMMON|YOU|IF|HAVE|WISH|WILL)*"
+    " (SEE|SCORE|JUDGE) (LINK|THE|THIS|NUMBER|THING|COMMON|TOWARD)* (PICTURE|IT)",
+    "^ (LINK|COMMA)* COURTESY (SEE|JUDGE|ARRIVE) (SELF|LINK|THE|THIS|NUMBER)* (PICTURE|SCORE)",
+    "SELF (LINK|HAVE)* TOWARD (SEE|JUDGE) (LINK|THE|THIS)* PICTURE",
+    # "I can give precise scores in the next step", "the careful scores follow", "more to come"
+    "(WILL|OFFER|MUST|TOWARD SELF) (LINK|ANNOUNCE|TOWARD|COMMON)* (JUDGE|ARRIVE)"
+    " (THE|THIS|FINAL|GRADE|COMMON|SELF|NEXT)* SCORE",
+    "SCORE (WILL|LINK|UNKNOWN|GRADE)* (ANNOUNCE|ARRIVE) (NEXT|LINK|THE|THIS|ANNOUNCE)* $",
+    "(SCORE|FINAL|IT|(?<!ANNOUNCE) NUMBER) ARRIVE NEXT",
+    "NEXT TOWARD ARRIVE",
+)
+
+
+def is_anothers(sentence: str) -> bool:
+    """Tell whether a sentence gives scores to another than the judge, or to other pictures."""
+    return _NOT_OWN.search(row_of(sentence)) is not None
 
 
 def is_innocent(sentence: str) -> bool:
@@ -971,7 +1045,15 @@ def is_alarming(sentence: str) -> bool:
 
 def reorders(sentence: str) -> bool:
     """Tell whether a sentence says that images or scores stand in another order or place."""
-    return _MOVED.search(row_of(sentence)) is not None
+    row = row_of(sentence)
+    if _OF_ONE_IMAGE.match(row):
+        # "Image 3: I can't score this one."
+        row = _THIS_ONE.sub("", row)
+    return _MOVED.search(row) is not None
+
+
+_OF_ONE_IMAGE = rule("^ PICTURE NUMBER COLON")
+_THIS_ONE = rule("THIS (NUMBER|PICTURE)")
 
 
 def lists_several(sentence: str) -> bool:
@@ -1094,13 +1176,16 @@ def announces(words: str) -> bool:
     if not row:
         return True
 
-    if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT).intersection(row):
+    if _NOT_OWN.search(row):
+        return False
+
+    if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT | _UNLISTED).intersection(row):
         return True
 
-    if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
+    if _OWN_SCORES.search(row) and not (_DOUBT | _UNLISTED).intersection(row):
         return True
 
-    if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
+    if not is_said_plainly(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
         return False
 
     if _OF_THE_SOURCE.search(row) or (len(row) <= 3 and _SOURCE.intersection(row)):
@@ -1113,7 +1198,7 @@ def announces(words: str) -> bool:
 # "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
 _OWN_SCORES = rule(
     "SELF (FINAL|GRADE|REAL)* SCORE",
-    "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+    "(SELF|WILL)+ JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
     # "Sure, as JSON:"
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
