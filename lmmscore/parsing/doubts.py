@@ -172,7 +172,11 @@ def _by_sentences(
 ) -> Iterator[Voids]:
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
+    some_lack = len({each.cell[0] for each in said}) < page.n
     for sentence in _sentences(page, entries, said):
+        if some_lack and _ONE_MORE_TIME.search(sentence.text):
+            continue
+
         noted = _noted(page, sentence, said)
         alone = _taken_back_alone(page, sentence)
         if noted or alone:
@@ -188,6 +192,15 @@ def _by_sentences(
             yield Voids(all=_because(sentence.text))
         else:
             yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+
+# "Just resend it whenever you like": the one picture that has no scores.
+_ONE_MORE_TIME = re.compile(
+    r"^\W*(?:(?:please|just|if[ ]you|feel[ ]free[ ]to|kindly)[ ])*(?:re-?)?(?:send|upload|attach|share)[ ]"
+    r"(?:it|that[ ]one|this[ ](?:one|image))(?:[ ]again)?\b[^.;:]{0,40}\W*$"
+    r"|^\W*(?:请|麻烦)?(?:您|你)?重新(?:发送|上传)(?:一次|一下|该图|这张图)?\W*$",
+    re.IGNORECASE,
+)
 
 
 def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
@@ -803,7 +816,7 @@ _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 # "A difference of 1 point" is on any scale.
 _GAP = re.compile(
     r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b"
-    r"|[-0-9.\w]+[ -]points?[ ](?:difference|gap|margin|lead|advantage)\b",
+    r"|\b[\w.]{1,8}[ -]points?[ ](?:difference|gap|margin|lead|advantage)\b",
     re.IGNORECASE,
 )
 

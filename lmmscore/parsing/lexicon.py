@@ -59,7 +59,7 @@ WORDS = {
     "IF": """
         if unless whether in_case wenn falls
         si もし 如果 若 假如 만약""",
-    "IT": "it they them which who whom whose it's they're there there's that's that everything_else all_else",
+    "IT": "it they them which who whom whose it's they're there there's that's that everything_else all_else everything_but",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
         as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
@@ -73,7 +73,7 @@ WORDS = {
         au à par que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による
         に を で も に基づ 和其 경과 를 을 의 에 에_대한 와 과 로 으로 whenever including
         together_with 综上 综上所述 总的来说 daher tandis donc 部分 分别 十分 充分 过分 分明
-        分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly namely as_well as_possible before_committing before_we_compute before_we_calculate before_computing before_calculating before_moving_on before_proceeding von_den von_der von_dem von_diesen von_allen""",
+        分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly namely as_well as_possible before_committing before_we_compute before_we_calculate before_computing before_calculating before_moving_on before_proceeding von_den von_der von_dem von_diesen von_allen where_possible wherever_possible if_possible""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -112,7 +112,7 @@ WORDS = {
         access accessing open opened opening processed processing examine examined examining
         examination visually glance voir vois vu vues ver veo visto vejo vedere vedo sehe
         sehen gesehen ansehen öffnen anzeigen zien zie gezien widz* göre* увид* вид* виж* 查看
-        看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인 mirar miro regarder regarde regardé guardo guardare guardi olhar olho bekijk* посмотр* смотр* ansehe anschau* angesehen anschaue betrachte* 见 見まし 보겠""",
+        看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인 mirar miro regarder regarde regardé guardo guardare guardi olhar olho bekijk* посмотр* смотр* ansehe anschau* angesehen anschaue betrachte* 见 見まし 보겠 mire 見ます""",
     "ARRIVE": """
         receive receives received receiving arrive arrives arrived load loads loaded attach
         attached provide provides provided providing display displayed visible available
@@ -139,7 +139,7 @@ WORDS = {
         valoraci* voto votos
         evaluaci* avaliaç* notation notations 评估 评测 评语 得点 평점 채점 urteil* resultat*
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
-        appréciation* cotation* score_card""",
+        appréciation* cotation* score_card les_notes mes_notes ces_notes vos_notes scores_i_can_give""",
     "LAYOUT": """
         list table tables column columns row rows entry entries label labels order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
@@ -166,7 +166,7 @@ WORDS = {
         vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
         evaluadas evaluar evaluad* comparad* comparación comparar comparando compar* analiz*
         analis* valutat* valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析
-        比較 判定 비교 분석 给出 判断 打出 giudic* examin* calibrated calibrating compute_the calculating computing verglichen vergleichen abgewogen comparado comparada comparei avaliei confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado habe_bewertet сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해""",
+        比較 判定 비교 분석 给出 判断 打出 giudic* examin* calibrated calibrating compute_the calculating computing verglichen vergleichen abgewogen comparado comparada comparei avaliei confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado habe_bewertet сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해 intended_to_reflect meant_to_reflect""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -194,7 +194,7 @@ WORDS = {
         highest greater bigger larger
         close_call close_calls tough hard harder hardest tricky easiest easy easier
         difficult
-        表现 整体 总体 更佳 全体 更优""",
+        表现 整体 总体 更佳 全体 更优 relative_rather_than_absolute medium moderate moderately""",
     "GOOD": """
         best better good excellent perfect flawless wins win winning winner beste besser
         更好 最佳""",
@@ -216,7 +216,7 @@ WORDS = {
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
         least at_least at_most ceiling cut_off cutoff*
         满分""",
-    "DIFFER": "differ differs disagree disagrees",
+    "DIFFER": "differ differs disagree disagrees differently",
     "MEANS": "means signifies",
     "TOO": "too overly much_too",
     # --- What makes scores something else than this judge's verdict on these pictures ---
@@ -251,7 +251,7 @@ WORDS = {
         estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl* geraten
         schätz* erdacht* simuliert* muster* vermut* angenommen* annahme* stimat* stima stime
         supposizion* indovinat* chutad* chute suposiç* aleatóri* modèle_de schätzwert*
-        testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿 eyes_closed closed_eyes closed_my_eyes closing_my_eyes came_to_mind came_to_my_mind comes_to_mind come_to_mind""",
+        testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿 eyes_closed closed_eyes closed_my_eyes closing_my_eyes came_to_mind came_to_my_mind comes_to_mind come_to_mind that's_the_format for_the_format is_the_format was_the_format warm_up practice practise practising practicing""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -289,7 +289,7 @@ WORDS = {
         stand_for refers refer refers_to belongs belong opposite twisted vertausch*
         verwechsel* intercambi* échang* scambi* 取り違え 互换 调换 弄反 搞混 对调 入れ替 逆に
         바뀌 numbered counted called renamed change_places changed_places have_to_change meant
-        korrektur* corrección* correzione""",
+        korrektur* corrección* correzione scale_of_my_own my_own_scale""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
@@ -320,7 +320,7 @@ WORDS = {
         eventually anymore""",
     "OTHER": """
         other another different elsewhere others wrong_ones autre* otro* otra* andere* altr*
-        另一 其他 他の 別の else someone_else""",
+        另一 其他 他の 別の else someone_else comparable""",
     "WRONG": """
         wrong wrongly incorrect incorrectly mistake mistakes mistaken mistakenly accidentally
         error accident inadvertently typo slip falsch falsche falschen faux fausse equivocad*
@@ -340,11 +340,11 @@ WORDS = {
         d'habitude siempre costumbre normalmente sempre solito abitual*  costumam altijd
         gebruikelijk* gewoonlijk всегда обычн* 通常 一直 总是 平时  往常 上次 いつも 普段 前回
         항상 평소 보통 지난번 letztes_mal letzten_mal dernière_fois última_vez ultima_volta
-        vorige_keer прошл* de_costume""",
+        vorige_keer прошл* de_costume in_general""",
     "REAL": "real actual actually true genuine really truly in_fact",
     "HEDGE": """
         uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident
-        certain reliable reliably stand_behind sure""",
+        certain reliable reliably stand_behind sure more_or_less give_or_take""",
     # --- What is known to be harmless ---
     "FINAL": """
         final finally revised updated corrected definitive reconsidered conclusion conclusions
@@ -367,10 +367,10 @@ WORDS = {
         suivant* dessous ci détail* voilà resumen detallad* resumid* resumo detalhad* abaixo
         seguir aqui segue seguem riepilog* dettagli* sintesi seguito nachfolgend* unten
         presento presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細
-        まとめ 一覧 下記 総評 요약 상세 아래와 같이 아래는 세부 whole_picture i_can_give
+        まとめ 一覧 下記 総評 요약 상세 아래와 같이 아래는 세부 whole_picture 
         at_the_end keep_in_mind bear_in_mind keeping_in_mind convenience single 两幅 三幅 四幅
         两个 三个 四张 五张 六张 幅 説明 通りとなります factor_by_factor one_by_one
-        criterion_by_criterion read one_image_after_another image_after_image one_after_another one_after_the_other one_at_a_time where_i_landed where_they_landed where_they_land how_they_came_out 前面的分析 之前的分析 上面的分析 进行 逐张 이미지별 別に ごとに per_edit 四个 五个 六个 you_asked_for you_requested as_requested as_you_asked as_you_requested""",
+        criterion_by_criterion read one_image_after_another image_after_image one_after_another one_after_the_other one_at_a_time where_i_landed where_they_landed where_they_land how_they_came_out 前面的分析 之前的分析 上面的分析 进行 逐张 이미지별 別に ごとに per_edit 四个 五个 六个 you_asked_for you_requested as_requested as_you_asked as_you_requested suivent folgen siguen seguono opinions opinion_of_a_model opinions_of_a_model opinion_of_one_model opinion_of_an_ai""",
     # What whoever wrote the instruction did: "the user drew", "the prompt asks".
     "WISH": "ask asks asked wanted wants requests requires demands specifies drew sketched circled",
     "REASON": """
@@ -403,7 +403,7 @@ WORDS = {
         cordialement 祝好
         souhaitez voulez avísame quieres deseas möchten möchtest wünschen vuoi
         desideri deseja quiser 请随时 随时 欢迎 お気軽に ご質問 말씀해 원하시면 필요하시면
-        n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite soll_ich sollen_wir wenn_sie_möchten wenn_du_möchtest wenn_gewünscht falls_gewünscht bei_bedarf auf_wunsch désirez si_vous si_besoin puis_je je_peux désire desea desean si_lo_desea si_quieres si_quiere quiere puedo_calcular te_gustaría le_gustaría se_vuoi se_desidera vuole desidera posso_calcolare posso_calcular gostaria se_desejar se_quiser desejar wilt_u wil_je zal_ik laat_het_me desgewenst хотите хотели_бы если_нужно при_необходимости могу 如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要 要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면 드릴까요 할까요 if_you're i_could i_am_happy appreciate appreciated i_can""",
+        n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite soll_ich sollen_wir wenn_sie_möchten wenn_du_möchtest wenn_gewünscht falls_gewünscht bei_bedarf auf_wunsch désirez si_vous si_besoin puis_je je_peux désire desea desean si_lo_desea si_quieres si_quiere quiere puedo_calcular te_gustaría le_gustaría se_vuoi se_desidera vuole desidera posso_calcolare posso_calcular gostaria se_desejar se_quiser desejar wilt_u wil_je zal_ik laat_het_me desgewenst хотите хотели_бы если_нужно при_необходимости  如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要 要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면 드릴까요 할까요 if_you're  i_am_happy appreciate appreciated i_can""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
@@ -446,7 +446,7 @@ WORDS = {
         careful_look care attention attentive attentively patience patient patiently thoroughness
         rigour rigor rigorous rigorously meticulous meticulously systematic systematically
         diligent diligently deliberate deliberately conscientious* scrutin* close_look closely
-          tiny_details fine_details fine_detail finer finest_details nuance*
+          tiny_details fine_details fine_detail  finest_details nuance*
         subtle subtler subtly subtlet* fractional fractions granular* gradation* graduated
         identical distinct distinction distinctions distinctive distinguish* differentiat*
         discriminat* separated separating separates spread_out spread_them_out spread_them apart
@@ -500,10 +500,11 @@ WORDS = {
         个 继续 
         それでは では 発表 丁寧 慎重 細部 細かい 観点 について に対する における して した 行い 付け
         注意 品質 正確 忠実 同点 避け よう ため ように 違い 枚 番目 計算
-        자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이 hardest_call closest_call toughest_call tough_call hard_call judgement_call judgment_call close_cases minute_details als caveat caveats 已 已经 我已 left_open acceptable minor""",
+        자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이 hardest_call closest_call toughest_call tough_call hard_call judgement_call judgment_call close_cases minute_details als caveat caveats 已 已经 我已 left_open acceptable minor zijn bold italic italics in_bold is_accepted was_accepted is_acceptable is_approved barely_visible hardly_visible barely_noticeable barely_perceptible significant perceptible large disclaimer""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제 voy_a
         vou""",
+    "STAND": """stand stay stays hold holds""",
 }
 
 UNKNOWN = "UNKNOWN"
@@ -626,10 +627,15 @@ def _of_asian(word: str) -> str:
 def rule(*forms: str) -> re.Pattern[str]:
     """Return a pattern for rows: classes by name, put together as in a regular expression.
 
-    `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image".
+    `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image". UNKNOWN stands for any word
+    that says nothing by itself, everyday ones included.
     """
-    coded = re.sub(r"[A-Z]+", lambda name: _CODES[name[0]], "|".join(forms))
+    coded = re.sub(r"[A-Z]+", lambda name: _any_code(name[0]), "|".join(forms))
     return re.compile(coded.replace(" ", ""))
+
+
+def _any_code(name: str) -> str:
+    return f"[{_CODES['UNKNOWN']}{_CODES['COMMON']}]" if name == UNKNOWN else _CODES[name]
 
 
 def any_of(*names: str) -> frozenset[str]:
