@@ -196,7 +196,8 @@ def _by_sentences(
 
 # "Just resend it whenever you like": the one picture that has no scores.
 _ONE_MORE_TIME = re.compile(
-    r"^\W*(?:(?:please|just|if[ ]you|feel[ ]free[ ]to|kindly)[ ])*(?:re-?)?(?:send|upload|attach|share)[ ]"
+    r"^\W*(?:(?:please|just|if[ ]you|feel[ ]free[ ]to|kindly)[ ])*"
+    r"(?:re-?)?(?:send|upload|attach|share)[ ]"
     r"(?:it|that[ ]one|this[ ](?:one|image))(?:[ ]again)?\b[^.;:]{0,40}\W*$"
     r"|^\W*(?:请|麻烦)?(?:您|你)?重新(?:发送|上传)(?:一次|一下|该图|这张图)?\W*$",
     re.IGNORECASE,

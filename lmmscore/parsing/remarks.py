@@ -414,7 +414,7 @@ def cannot_tell(justification: str) -> bool:
 
 _NOT_TOLD = rule("NOT", "UNREAL", "BROKEN")
 _ANSWERED = rule("(?<!SELF) ANSWER")
-_CONTENT = any_of("CONTENT")
+_CONTENT = any_of("CONTENT", "STAND")
 _UNREAL = any_of("UNREAL")
 _MADE_UP = rule(
     # "dummy scores", "guesses for the values"
@@ -515,7 +515,7 @@ _PLAIN = any_of(
     *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "FROM", "IT", "THIS"),
     *("PICTURE", "THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION"),
     *("ANSWER", "SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE"),
-    *("REASON", "NEXT", "CONTENT", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
+    *("REASON", "NEXT", "CONTENT", "STAND", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
 )
 # What sentences and captions may hold besides; names of columns and keys may not.
 _SAID = _PLAIN | any_of("COMMON", "SOON", "COURTESY")
@@ -551,6 +551,7 @@ _NOT_OWN = rule(
     "(SCORE|THIS|IT) (IT|BE|HAVE|THIS)* [^PICTURE SELF COMMA] LINK? TOWARD SELF",
     "(SCORE|THIS|IT) FROM (?!NUMBER)",
     "THIS LINK (THE|NUMBER)+ THING",
+    "SCORE STAND LINK (THE|NUMBER)* (THING|PICTURE|UNKNOWN)",
     # "scores for two similar images", "the images I saw last"
     "SCORE LINK (THE|NUMBER)* (GRADE|GOOD) (PICTURE|THING)",
     "PICTURE SELF HAVE* (SEE|JUDGE) NUMBER",
@@ -599,7 +600,8 @@ _SUBJECTIVE = rule(
     "^ (COURTESY|ANNOUNCE|COMMON|IT|LINK|COMMA|COLON)*"
     " ((THE|THIS|SELF|LINK)+ SCORE? (BE|JUDGE) (THE|GRADE|LINK|JUDGE|SELF|SEE|ANNOUNCE|PICTURE)*"
     " (COMMA|LINK)+)?"
-    " THE? (OTHER|OTHER? (RATER|CONTENT|ANNOUNCE|JUDGE|COMMON)+) (MIGHT|WILL|TOWARD)+ [^OTHER UNREAL WITHDRAW ALTER SELF YOU]*"
+    " THE? (OTHER|OTHER? (RATER|CONTENT|ANNOUNCE|JUDGE|COMMON)+) (MIGHT|WILL|TOWARD)+"
+    " [^OTHER UNREAL WITHDRAW ALTER SELF YOU]*"
     " (DIFFER|OTHER) (THE|LINK|FINAL|SCORE|NUMBER|SCALE|ANNOUNCE|THIS|IT)* $"
 )
 _OF_THE_SCORES = rule(
@@ -622,18 +624,19 @@ _TOTALS = rule(
 _LEFT_UNSAID = rule("^ (LINK|COMMA)* (IT|THE ANSWER) HAVE NOT RATER [^SCORE LAYOUT SELF YOU]* $")
 # "Confidence: high", "A difference of 1 point is barely visible"
 _BESIDES = rule(
-    "^ (SELF|THE|GRADE)* QUANTITY (LINK (THE|THIS|SELF|SCORE)+)? (BE GRADE|COLON (GRADE|NUMBER NUMBER?)) $",
+    "^ (SELF|THE|GRADE)* QUANTITY (LINK (THE|THIS|SELF|SCORE)+)?"
+    " (BE GRADE|COLON (GRADE|NUMBER NUMBER?)) $",
     "^ (ANNOUNCE|IT|COLON)* THE (GRADE|LOW)? QUANTITY LINK LIMIT? (THE|NUMBER)+ SCALE"
     " (BE|MEANS|WILL)+ (NOT|LINK|COMMON)* (ARRIVE|COMMON|GRADE|LOW|CONTENT) $",
 )
 _STANDS = rule(
     # "The other scores stay as they are", "the rest holds"
     "^ (THE|LINK|SELF)* (OTHER|THIS) (LINK|THE|SELF|ANNOUNCE|SCORE|FACTOR|PICTURE)*"
-    " (STAND|BE? CONTENT) (THE|LINK|CONTENT|THIS|IT BE|BE|ARRIVE|TIME)* $",
+    " BE? STAND (THE|LINK|STAND|THIS|IT BE|BE|ARRIVE|TIME)* $",
     # "It was there before, so all of the above stands"; "if you weigh …, but the scores stand"
     "^ ([^UNREAL WITHDRAW ALTER QUANTITY RATER MODEL FILE BROKEN DRAFT OTHER WRONG BOUND TAKEN"
-    " USUAL]* COMMA LINK)? (THE|LINK|SELF)* (THIS|SCORE)+ LINK* (STAND|CONTENT) $",
-    "^ OFFER .* COMMA LINK (THE|SELF|THIS|ANNOUNCE)* SCORE LINK* (STAND|CONTENT) $",
+    " USUAL]* COMMA LINK)? (THE|LINK|SELF)* (THIS|SCORE)+ LINK* STAND $",
+    "^ OFFER .* COMMA LINK (THE|SELF|THIS|ANNOUNCE)* SCORE LINK* STAND $",
 )
 _KNOWN_FORMS = (
     *(_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE, _LEFT_UNSAID, _BESIDES),
@@ -799,6 +802,8 @@ _NO_IDENTIFIER = re.compile(
     r"an?[ ](?:generic|default|neutral)[ ](?:one|id|identifier|name))?\W*$",
     re.IGNORECASE,
 )
+
+
 def _is_of_something_else(sentence: str) -> bool:
     """Tell whether a whole sentence speaks neither of scores nor of who gave them: "The bridge lost
     one arch", in whatever language."""
@@ -861,13 +866,11 @@ def _is_of_how_it_went(sentence: str) -> bool:
         return True
 
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
-    known = row.count(_NOBODY_KNOWS) <= _FEW and not _NOT_OWN.search(row)
+    known = not _UNLISTED.intersection(row) and not _NOT_OWN.search(row)
     return bool(tells) and settled and known
 
 
 _UNLISTED = any_of("UNKNOWN")
-_NOBODY_KNOWS = next(iter(_UNLISTED))
-_FEW = 0
 # The quickest first: most sentences are of one of the first kinds.
 _HARMLESS = (
     _is_of_a_known_form,
@@ -1128,7 +1131,10 @@ def announces(words: str) -> bool:
     if _OWN_SCORES.search(row) and not (_DOUBT | _UNLISTED).intersection(row):
         return True
 
-    if not is_said_plainly(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
+    if _CONTENT.intersection(row) and not _INSTRUCTION.intersection(row):
+        return False
+
+    if not is_said_plainly(words):
         return False
 
     if _OF_THE_SOURCE.search(row) or (len(row) <= 3 and _SOURCE.intersection(row)):
