@@ -78,7 +78,7 @@ WORDS = {
         分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly
         namely as_well as_possible before_committing before_we_compute before_we_calculate
         before_computing before_calculating before_moving_on before_proceeding von_den von_der
-        von_dem von_diesen von_allen where_possible wherever_possible if_possible""",
+        von_dem von_diesen von_allen where_possible wherever_possible if_possible 经过""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -120,7 +120,7 @@ WORDS = {
         sehen gesehen ansehen öffnen anzeigen zien zie gezien widz* göre* увид* вид* виж* 查看
         看到 看见 看 访问 打开 見る 見え 見て 見ら 確認 閲覧 볼 보이 확인 mirar miro regarder
         regarde regardé guardo guardare guardi olhar olho bekijk* посмотр* смотр* ansehe
-        anschau* angesehen anschaue betrachte* 见 見まし 보겠 mire 見ます""",
+        anschau* angesehen anschaue betrachte* 见 見まし 보겠 mire 見ます 보지""",
     "ARRIVE": """
         receive receives received receiving arrive arrives arrived load loads loaded attach
         attached provide provides provided providing display displayed visible available
@@ -148,7 +148,7 @@ WORDS = {
         evaluaci* avaliaç* notation notations 评估 评测 评语 得点 평점 채점 urteil* resultat*
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
         appréciation* cotation* score_card les_notes mes_notes ces_notes vos_notes
-        scores_i_can_give""",
+        scores_i_can_give i_voti i_punteggi i_risultati""",
     "LAYOUT": """
         list table tables column columns row rows entry entries label labels order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
@@ -179,7 +179,7 @@ WORDS = {
         computing verglichen vergleichen abgewogen comparado comparada comparei avaliei
         confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado
         сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해
-        intended_to_reflect meant_to_reflect""",
+        intended_to_reflect meant_to_reflect geprüft prüfen examen weighing 比較し""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -221,7 +221,7 @@ WORDS = {
         cuatro due tre quattro
         第五 第六 première deuxième troisième quatrième erste* zweite* dritte* vierte*
         primera segunda tercera cuarta prima seconda terza primeira terceira
-        第一 第二 第三 第四""",
+        第一 第二 第三 第四 duas dois quatro cinco fünf sechs cinq cinque 두 세 """,
     "SCALE": """
         scale scales range ranges ranging point points decimal decimals integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
@@ -269,7 +269,8 @@ WORDS = {
         testwert* estimativ* plantilla* drew_lots gabarit* vorlage* 模版 ひな形 템플릿
         eyes_closed closed_eyes closed_my_eyes closing_my_eyes came_to_mind came_to_my_mind
         comes_to_mind come_to_mind that's_the_format for_the_format is_the_format
-        was_the_format warm_up practice practise practising practicing""",
+        was_the_format warm_up practice practise practising practicing make_it_look
+        make_them_look""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -355,7 +356,7 @@ WORDS = {
         stammen stammt übernommen bekommen tiré* tirées pris prises presi prese sacad* tomad*
         tirad* tomei gekregen overgenomen взят* 抄 来自 拿到 沿用 取自 渡された もらった
         전달받 가져온 by_the_descriptions by_the_description by_the_text by_the_names
-        by_the_title""",
+        by_the_title at_the_descriptions at_the_description at_the_captions""",
     "USUAL": """
         usual usually always normally typical typically habit habits habitual* customar*
         ordinarily
@@ -399,7 +400,8 @@ WORDS = {
         where_they_land how_they_came_out 前面的分析 之前的分析 上面的分析 进行 逐张 이미지별
         ごとに per_edit 四个 五个 六个 you_asked_for you_requested as_requested as_you_asked
         as_you_requested suivent folgen siguen seguono opinions opinion_of_a_model
-        opinions_of_a_model opinion_of_one_model opinion_of_an_ai""",
+        opinions_of_a_model opinion_of_one_model opinion_of_an_ai you'll_find you_will_find
+        you_can_find""",
     # What whoever wrote the instruction did: "the user drew", "the prompt asks".
     "WISH": """
         ask asks asked wanted wants requests requires demands specifies drew sketched circled""",
@@ -423,9 +425,9 @@ WORDS = {
         in_summary to_summarise to_summarize all_in_all bitte por_favor danke_für
         selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord entendu
         verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
-        承知いたしました はい もちろん 네 알겠습니다 물론입니다 très_bien muito_bem molto_bene
+        承知いたしました はい もちろん 알겠습니다 물론입니다 très_bien muito_bem molto_bene
         bene muy_bien sehr_gut perfetto perfecto perfeito perfekt parfait vale отлично хорошо
-        좋습니다 좋아요 太好了 ok_then goed""",
+        좋습니다 좋아요 太好了 ok_then goed 네 this_completes that_completes completes""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to happy glad thank* hope hopefully looking_forward
@@ -445,7 +447,8 @@ WORDS = {
         wilt_u wil_je zal_ik laat_het_me desgewenst хотите хотели_бы если_нужно
         при_необходимости 如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要
         要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면
-        드릴까요 할까요 if_you're i_am_happy appreciate appreciated i_can""",
+        드릴까요 할까요 if_you're i_am_happy appreciate appreciated i_can
+        if_anything_is_unclear just_ask si_necesitas si_necesita just_say""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         out_of_target in_target background* foreground* halo* colour* color* light* lit shad*
@@ -501,12 +504,12 @@ WORDS = {
         mainly matter matters meaningful merit merits meticulous meticulously mindful minding
         minor minute_details nearest neat neatly nice nicely notably notice noticeable
         noticeably noticed noticing nuance* numbered_list objectivity paid_attention
-        paid_close_attention paid_special_attention pairwise partially partly patience patient
+        paid_close_attention paid_special_attention pairwise patience patient
         patiently pay_attention paying_attention paying_close_attention perceptible perfectly
         pleasure precise precisely precision preservation primarily properly quality
         quick_overview reasonably relatively remarkably reserve reserved respectively rigor
-        rigorous rigorously rigour scrutin* seek seeking sense sensible separated separates
-        separating set_out side_by_side significant somewhat sought spelled_out spread_out
+        rigorous rigorously rigour scrutin* sense separated separates
+        separating set_out side_by_side significant somewhat spelled_out spread_out
         spread_them spread_them_out strength stress stressed strive* striving strongly strove
         subjectivity subtle subtler subtlet* subtly surprisingly systematic systematically
         tabulated taste thereby thoroughness tidy tiny_details totally tough_call toughest_call
@@ -545,7 +548,9 @@ WORDS = {
         客观 公正 个 继续 已 已经 我已
         それでは では 発表 丁寧 慎重 細部 細かい 観点 について に対する における して した 行い
         付け 注意 品質 正確 忠実 同点 避け よう ため ように 違い 枚 番目 計算
-        자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이""",
+        자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
+        partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
+        dall'analisi""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제
         voy_a

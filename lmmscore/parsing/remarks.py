@@ -527,9 +527,9 @@ _DOUBT = _ALARM | any_of("NOT", "NOTHING", "TOTAL", "MIGHT", "IF", "HEDGE", "LIM
 _UNSETTLED = any_of("NOT", "NOTHING", "TIME", "LIMIT", "MUST", "IF", "HEDGE")
 _WRONG = any_of("WRONG")
 _UNFIXED = any_of("NOT", "NOTHING", "TIME", "MUST", "HEDGE")
-_LEADING = rule("^ (COURTESY|COMMA|COLON|HEDGE (?=COMMA|COLON|$))+")
+_LEADING = rule("^ (COURTESY|COMMA|COLON|HEDGE (?=COMMA|COLON|$)|OFFER (?=COMMA))+")
 # "Thank you", "let me know", "please upload the next images"
-_OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR)* OFFER")
+_OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR|ARRIVE)* OFFER")
 _ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
 # Plain words, but somebody else's scores, or none: "the scores you sent", "were I able to see".
 _NOT_OWN = rule(
@@ -550,7 +550,9 @@ _NOT_OWN = rule(
     # "handed to me", "took the numbers from the corner", "those of the first set"
     "(SCORE|THIS|IT) (IT|BE|HAVE|THIS)* [^PICTURE SELF COMMA] LINK? TOWARD SELF",
     "(SCORE|THIS|IT) FROM (?!NUMBER)",
-    "THIS LINK (THE|NUMBER)+ THING",
+    "(THIS|BE IT) LINK (THE|NUMBER)+ THING",
+    # "high is bad", "large means poor"
+    "^ (GRADE|LOW|COMMON) (MEANS|BE) THE* (GRADE|LOW|GOOD) (COMMA|$)",
     "SCORE STAND LINK (THE|NUMBER)* (THING|PICTURE|UNKNOWN)",
     # "scores for two similar images", "the images I saw last"
     "SCORE LINK (THE|NUMBER)* (GRADE|GOOD) (PICTURE|THING)",
@@ -1128,7 +1130,7 @@ def announces(words: str) -> bool:
     if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT | _UNLISTED).intersection(row):
         return True
 
-    if _OWN_SCORES.search(row) and not (_DOUBT | _UNLISTED).intersection(row):
+    if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
         return True
 
     if _CONTENT.intersection(row) and not _INSTRUCTION.intersection(row):
@@ -1146,8 +1148,9 @@ def announces(words: str) -> bool:
 
 # "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
 _OWN_SCORES = rule(
-    "SELF (FINAL|GRADE|REAL)* SCORE",
-    "(SELF|WILL)+ JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
+    "^ [^FROM]* SELF (FINAL|GRADE|REAL)* SCORE"
+    " (BE|ANNOUNCE|LINK|THIS|THE|PICTURE|NUMBER)* COLON? $",
+    "^ [^FROM]* (SELF|WILL)+ JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
     # "Sure, as JSON:"
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
