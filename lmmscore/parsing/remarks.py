@@ -545,15 +545,16 @@ _NOT_OWN = rule(
     # "原图的评分", "the scores for the source", "those of the unedited one", "I judged the source"
     "^ SOURCE LINK SCORE",
     "(SCORE|THIS) (BE|THIS)* LINK THE* SOURCE",
-    "(SCORE|THIS|IT) BE YOU (LINK|COMMA|$)",
     "SELF HAVE* JUDGE THE* SOURCE PICTURE? $",
+    # "the bold ones are yours"
+    "(SCORE|THIS|IT) BE YOU (LINK|COMMA|$)",
     # "handed to me", "took the numbers from the corner", "those of the first set"
-    "(SCORE|THIS|IT) (IT|BE|HAVE|THIS)* [^PICTURE SELF COMMA] LINK? TOWARD SELF",
+    "(SCORE|THIS|IT) (IT|BE|HAVE|THIS){0,4} [^PICTURE SELF COMMA] LINK? TOWARD SELF",
     "(SCORE|THIS|IT) FROM (?!NUMBER)",
     "(THIS|BE IT) LINK (THE|NUMBER)+ THING",
+    "SCORE STAND LINK (THE|NUMBER)* (THING|PICTURE|UNKNOWN)",
     # "high is bad", "large means poor"
     "^ (GRADE|LOW|COMMON) (MEANS|BE) THE* (GRADE|LOW|GOOD) (COMMA|$)",
-    "SCORE STAND LINK (THE|NUMBER)* (THING|PICTURE|UNKNOWN)",
     # "scores for two similar images", "the images I saw last"
     "SCORE LINK (THE|NUMBER)* (GRADE|GOOD) (PICTURE|THING)",
     "PICTURE SELF HAVE* (SEE|JUDGE) NUMBER",
@@ -907,22 +908,21 @@ _ELSE = any_of("NEXT", "OTHER", "TOTAL", "FACTOR")
 _TO_COME = rule(
     # "I will look at the images", "let me rate the two images", "would you like me to score them"
     "(WILL|MUST|TOWARD SELF|^ (LINK|COMMA|ANNOUNCE|SELF)* OFFER)"
-    " (SELF|LINK|ANNOUNCE|TOWARD|COMMON|YOU|IF|HAVE|WISH|WILL)*"
-    " (SEE|SCORE|JUDGE) (LINK|THE|THIS|NUMBER|THING|COMMON|TOWARD)* (PICTURE|IT)",
+    " (SELF|LINK|ANNOUNCE|TOWARD|COMMON|YOU|IF|HAVE|WISH|WILL){0,8}"
+    " (SEE|SCORE|JUDGE) (LINK|THE|THIS|NUMBER|THING|COMMON|TOWARD){0,8} (PICTURE|IT)",
     "^ (LINK|COMMA)* COURTESY (SEE|JUDGE|ARRIVE) (SELF|LINK|THE|THIS|NUMBER)* (PICTURE|SCORE)",
     "SELF (LINK|HAVE)* TOWARD (SEE|JUDGE) (LINK|THE|THIS)* PICTURE",
     # "I'll look again", "ready to score", "a second look is needed", "this is how I will score"
-    "(SELF WILL|^ (LINK|ANNOUNCE)* WILL|TOWARD SELF) (LINK|ANNOUNCE|COMMON|TOWARD)* SEE",
+    "(SELF WILL|^ (LINK|ANNOUNCE)* WILL|TOWARD SELF) (LINK|ANNOUNCE|COMMON|TOWARD){0,8} SEE",
     "COURTESY TOWARD (SCORE|SEE|JUDGE) (?!NEXT|OTHER)",
     "SEE BE MUST",
     "THIS BE LINK SELF? WILL (SCORE|JUDGE)",
     "(ANNOUNCE|WILL ARRIVE) LINK? TOWARD THE* SCORE $",
     "SCORE WILL BE (ARRIVE|JUDGE|SCORE|ANNOUNCE)",
     # "I can give precise scores in the next step", "the careful scores follow", "more to come"
-    "(WILL|MUST|TOWARD SELF|^ (LINK|COMMA|ANNOUNCE)* OFFER) (LINK|ANNOUNCE|TOWARD|COMMON)*"
-    " (JUDGE|ARRIVE)"
-    " (THE|THIS|FINAL|GRADE|COMMON|SELF|NEXT)* SCORE",
-    "SCORE (WILL|LINK|UNKNOWN|GRADE)* (ANNOUNCE|ARRIVE) (NEXT|LINK|THE|THIS|ANNOUNCE)* $",
+    "(WILL|MUST|TOWARD SELF|^ (LINK|COMMA|ANNOUNCE)* OFFER) (LINK|ANNOUNCE|TOWARD|COMMON){0,8}"
+    " (JUDGE|ARRIVE) (THE|THIS|FINAL|GRADE|COMMON|SELF|NEXT)* SCORE",
+    "SCORE (WILL|LINK|UNKNOWN|GRADE){0,8} (ANNOUNCE|ARRIVE) (NEXT|LINK|THE|THIS|ANNOUNCE)* $",
     "(SCORE|FINAL|IT|(?<!ANNOUNCE) NUMBER) ARRIVE NEXT",
     "NEXT TOWARD ARRIVE",
     # "I will come back to them", "when I should start with the images"
