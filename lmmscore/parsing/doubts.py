@@ -35,6 +35,7 @@ from lmmscore.parsing.remarks import (
     explains,
     is_about_a_scale,
     is_alarming,
+    is_anothers,
     is_doubtful,
     is_final,
     is_foreign,
@@ -52,6 +53,7 @@ from lmmscore.parsing.remarks import (
     makes_up,
     may_be_unseen,
     prefers_low,
+    puts_off,
     recants,
     reorders,
     sees_nothing,
@@ -171,7 +173,11 @@ def _by_sentences(
 ) -> Iterator[Voids]:
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
+    some_lack = len({each.cell[0] for each in said}) < page.n
     for sentence in _sentences(page, entries, said):
+        if some_lack and _ONE_MORE_TIME.search(sentence.text):
+            continue
+
         noted = _noted(page, sentence, said)
         alone = _taken_back_alone(page, sentence)
         if noted or alone:
@@ -207,6 +213,16 @@ def _is_an_empty_entry(sentence: _Sentence, said: Sequence[Said]) -> bool:
 
 
 _ENTRY_JOINT = re.compile(r"[ ]*[:=–—-][ ]*[^\W\d]")
+
+
+# "Just resend it whenever you like": the one picture that has no scores.
+_ONE_MORE_TIME = re.compile(
+    r"^\W*(?:(?:please|just|if[ ]you|feel[ ]free[ ]to|kindly)[ ])*"
+    r"(?:re-?)?(?:send|upload|attach|share)[ ]"
+    r"(?:it|that[ ]one|this[ ](?:one|image))(?:[ ]again)?\b[^.;:]{0,40}\W*$"
+    r"|^\W*(?:请|麻烦)?(?:您|你)?重新(?:发送|上传)(?:一次|一下|该图|这张图)?\W*$",
+    re.IGNORECASE,
+)
 
 
 def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
@@ -424,7 +440,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if line.kind is not Kind.VERDICT or _LABELLED.match(text) or _lists_something_else(text):
         return set()
 
-    if _swaps(sentence) or commands(text):
+    if _swaps(sentence) or commands(text) or puts_off(text):
         return _EVERY
 
     if _recants(page, sentence):
@@ -464,7 +480,7 @@ def _may_undo_named(sentence: _Sentence) -> bool:
 
     # In another language, what is said of an image's scores may take them back.
     strange = speaks_of_scores(text) and is_foreign(text)
-    return strange or is_alarming(text) or takes_back(text)
+    return strange or is_alarming(text) or takes_back(text) or is_anothers(text)
 
 
 # "This means that the artifacts are few" explains a score.
@@ -862,7 +878,9 @@ _FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 # "A difference of 1 point" is on any scale.
 _GAP = re.compile(
-    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b", re.IGNORECASE
+    r"\b(?:difference|gap|margin|lead)[ ]of[ ](?:\w+[ ]){1,3}points?\b"
+    r"|\b[\w.]{1,8}[ -]points?[ ](?:difference|gap|margin|lead|advantage)\b",
+    re.IGNORECASE,
 )
 
 

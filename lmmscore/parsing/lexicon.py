@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 WORDS = {
     # --- Words that hold sentences together ---
     "SELF": """
-        i me my mine we our us myself i'm i've i'd i'll we've we'll we'd ich mein meine meinen
+        i me my mine we our us myself i'm i've i'd we've we'd ich mein meine meinen
         wir je j'ai mes ma mon mi mis yo io miei mie minha minhas meu meus ik mijn moje 我
         我的 私 저 제 мой моя мои мне меня я language_model ai_language_model as_an_ai
         as_an_ai_language_model mia
@@ -37,10 +37,10 @@ WORDS = {
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
         están está sono è são 是 为 でした 입니다 это ます ました します しました いたします
         なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram wurden
-        wurde worden été ont ai 되었습니다""",
+        wurde worden été ont ai 되었습니다 can_be""",
     "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
-    "WILL": "will would shall may going let's wird würde",
+    "WILL": "will would shall may going let's wird würde i'll we'll",
     "MIGHT": """
         could might maybe perhaps possibly probably presumably likely vielleicht possible
         ideal ideally""",
@@ -61,7 +61,9 @@ WORDS = {
     "IF": """
         if unless whether in_case wenn falls
         si もし 如果 若 假如 만약""",
-    "IT": "it they them which who whom whose it's they're there there's that's that",
+    "IT": """
+        it they them which who whom whose it's they're there there's that's that
+        everything_else all_else everything_but""",
     "LINK": """
         and or but so as for in on at by with of per about into within under upon over between
         as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
@@ -75,7 +77,10 @@ WORDS = {
         au à par que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による
         に を で も に基づ 和其 경과 를 을 의 에 에_대한 와 과 로 으로 whenever including
         together_with 综上 综上所述 总的来说 daher tandis donc 部分 分别 十分 充分 过分 分明
-        分布 百分""",
+        分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly
+        namely as_well as_possible before_committing before_we_compute before_we_calculate
+        before_computing before_calculating before_moving_on before_proceeding von_den von_der
+        von_dem von_diesen von_allen where_possible wherever_possible if_possible 经过""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against through let ability""",
@@ -99,7 +104,8 @@ WORDS = {
         pair result_image variant variants option options alternative alternatives submission
         submissions model's request entry_image samples edited generated resulting ranking
         bearbeitet* édité* editad* modifié* modificat* modificad* 编辑后 编辑 編集 編集後
-        编辑过 편집 편집된 修改后 retouché*""",
+        编辑过 편집 편집된 修改后 retouché* the_number_of_methods number_of_methods
+        number_of_images number_of_edits number_of_candidates number_of_factors""",
     "FILE": """
         archivo archivos ficheros nombres file files filename filenames attachment attachments
         attached_files upload uploads
@@ -109,7 +115,8 @@ WORDS = {
         the_data image_data pixel_data
         plik* bestand bestanden bijlage* filen filerna dosya* файл* вложен* fichier*
         ficheiro* arquivo* datei* allegat* anhang soubor* tiedosto* الملف tệp 文件 ファイル
-        파일 załącznik*""",
+        파일 załącznik*
+        task_description""",
     "SEE": """
         he_visto he_revisado he_mirado he_examinado he_analizado look_at looked_at looking_at
         see saw seen seeing view viewed viewing look looked
@@ -121,7 +128,9 @@ WORDS = {
         otworzy* otwiera* odczyta* geopend openen opende öppna* öppnad* läsas загруз*
         прочит* aprire apriva apre aperto aperta abrir abre abriu abrió abrieron
         abriram aberto abierto ouvrir ouvre ouvrait ouvert öffnet geöffnet öffne åbne*
-        åpne* auen* avautu* otevř* فتح mở 開け 開か 열리""",
+        åpne* auen* avautu* otevř* فتح mở 開け 開か 열리
+        mirar miro regarder regarde regardé guardo guardare guardi olhar olho bekijk* посмотр*
+        смотр* ansehe anschau* angesehen anschaue betrachte* 见 見まし 보겠 mire 見ます 보지""",
     "ARRIVE": """
         receive receives received receiving arrive arrives arrived load loads loaded attach
         attached provide provides provided providing display displayed visible available
@@ -154,7 +163,9 @@ WORDS = {
         evaluaci* avaliaç* notation notations 评估 评测 评语 得点 평점 채점 urteil* resultat*
         résultat* resultado* risultat* note_globale einschätzung* beurteilung*
         appréciation* cotation*
-        wartoś* waarden värden värde değer değerler* hodnot* قيم giá_trị""",
+        wartoś* waarden värden värde değer değerler* hodnot* قيم giá_trị
+        score_card les_notes mes_notes ces_notes vos_notes scores_i_can_give i_voti i_punteggi
+        i_risultati""",
     "LAYOUT": """
         list card table tables column columns row rows entry entries label labels
         order numbering
@@ -168,10 +179,10 @@ WORDS = {
         considers considered weigh weighed weighs focus focused focuses focusing penalise*
         penalize* prefer preferred round rounded rounding tried avoid avoids reflect reflects
         reflected reflecting represent represents base based bases capture captures indicate
-        indicates summarise* summarize* summarising take takes taken taking account depend
+        indicates take takes taken taking account depend
         depends depending vary varies analyse* analyze* analysing analyzing analysis review
-        reviewed reviewing explain explains explained explaining describe described describes
-        justify justified use uses used using compute computed calculate calculated determine
+        reviewed reviewing
+        use uses used using compute computed calculate calculated determine
         determined derive derived settle settled propose proposed suggest suggested make makes
         making made put perform performs performed performing performance follow_from earn
         earns deserves achieves treated looks weighted weighting ranked strictly re_checked
@@ -182,7 +193,11 @@ WORDS = {
         vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
         evaluadas evaluar evaluad* comparad* comparación comparar comparando compar* analiz*
         analis* valutat* valuto confront* avaliad* avaliar calcul* 对比 比较 评判 评定 分析
-        比較 判定 비교 분석 给出 判断 打出 giudic* examin*""",
+        比較 判定 비교 분석 给出 判断 打出 giudic* examin* calibrated calibrating calculating
+        computing verglichen vergleichen abgewogen comparado comparada comparei avaliei
+        confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado
+        сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해
+        intended_to_reflect meant_to_reflect geprüft prüfen examen weighing 比較し""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -190,7 +205,9 @@ WORDS = {
         standards formula formulas
         critère* criteri* criterio* critério* kriteri* faktor* facteur* fattor*
         factores fatores aspekt* aspecto* aspetti 维度 标准 指标 方面 基準 項目 항목 기준""",
-    "INSTRUCTION": "instruction instructions instructed text texts",
+    "INSTRUCTION": """
+        instruction instructions instructed text texts applied_the_edit apply_the_edit
+        applies_the_edit performed_the_edit perform_the_edit made_the_edit applying_the_edit""",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
         facts""",
@@ -206,11 +223,11 @@ WORDS = {
         clearly careful carefully thorough thoroughly objective objectively subjective
         impartial independent independently relative main slight slightly mixed_bag middling
         average_edit honest honestly professional quantitative qualitative convincing mejor
-        meilleur* migliore 最好 优 лучш* best_possible fairness usual strict lenient higher
+        meilleur* migliore 最好 优 лучш* best_possible fairness strict lenient higher
         highest greater bigger larger
         close_call close_calls tough hard harder hardest tricky easiest easy easier
         difficult
-        表现 整体 总体 更佳 全体 更优""",
+        表现 整体 总体 更佳 全体 更优 relative_rather_than_absolute medium moderate moderately""",
     "GOOD": """
         best better good excellent perfect flawless wins win winning winner beste besser
         更好 最佳""",
@@ -222,7 +239,7 @@ WORDS = {
         cuatro due tre quattro
         第五 第六 première deuxième troisième quatrième erste* zweite* dritte* vierte*
         primera segunda tercera cuarta prima seconda terza primeira terceira
-        第一 第二 第三 第四""",
+        第一 第二 第三 第四 duas dois quatro cinco fünf sechs cinq cinque 두 세 """,
     "SCALE": """
         scale scales range ranges ranging point points decimal decimals integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
@@ -232,7 +249,7 @@ WORDS = {
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
         least at_least at_most ceiling cut_off cutoff*
         满分""",
-    "DIFFER": "differ differs disagree disagrees",
+    "DIFFER": "differ differs disagree disagrees differently",
     "MEANS": "means signifies",
     "TOO": "too overly much_too",
     # --- What makes scores something else than this judge's verdict on these pictures ---
@@ -271,7 +288,11 @@ WORDS = {
         domyśln* zastępcz* standaardwaard* standardvärd* standardwert* standardvær*
         standardverdi* varsayılan умолчани* predefinit* valores_padrão valor_padrão
         por_defecto mặc_định افتراضي* デフォルト 既定値 初期値 기본값 oletusarvo* výchoz*
-        ersatzwert* заглушк* segnaposto platshållar*""",
+        ersatzwert* заглушк* segnaposto platshållar*
+        eyes_closed closed_eyes closed_my_eyes closing_my_eyes came_to_mind came_to_my_mind
+        comes_to_mind come_to_mind that's_the_format for_the_format is_the_format
+        was_the_format warm_up practice practise practising practicing make_it_look
+        make_them_look""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -314,7 +335,8 @@ WORDS = {
         base_16 base_two base_three base_four base_five base_six base_seven base_eight
         base_nine base_twelve base_sixteen octal hexadecimal hex binary_digits
         in_binary senary ternary dualsystem oktal* hexadezimal* sechsersystem octales
-        binario binaire hexadécimal* двоичн* восьмеричн* 二进制 八进制 十六进制 六进制 進法""",
+        binario binaire hexadécimal* двоичн* восьмеричн* 二进制 八进制 十六进制 六进制 進法
+        scale_of_my_own my_own_scale""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
@@ -326,7 +348,9 @@ WORDS = {
         dollars years variance deviation distance people_who annotators_per page pages chapter
         gewicht* rang platz 排名 权重 重み 票 percent percentage stars star likert normalised
         normalized tenths hundredths per_cent issues defects mistakes_found found_issues""",
-    "TOTAL": "sum sums total totals subtotal average averages mean means_of median aggregate",
+    "TOTAL": """
+        sum sums total totals subtotal average averages mean means_of median aggregate 总分
+        總分 合計 총점""",
     "RATER": """
         annotator* rater raters reviewer* assessor* evaluator* juror* critic critics
         colleague* expert experts participant* observer* grader* crowd* human humans user
@@ -345,19 +369,39 @@ WORDS = {
         eventually anymore""",
     "OTHER": """
         other another different elsewhere others wrong_ones autre* otro* otra* andere* altr*
-        另一 其他 他の 別の else someone_else""",
+        另一 其他 他の 別の else someone_else comparable""",
     "WRONG": """
         wrong wrongly incorrect incorrectly mistake mistakes mistaken mistakenly accidentally
         error accident inadvertently typo slip falsch falsche falschen faux fausse equivocad*
         sbagliat*""",
+    # Whose scores are, if not the judge's own: "borrowed", "came with the task".
+    "TAKEN": """
+        came_with came_from comes_from comes_with come_with come_from coming_from came_along
+        read_off read_out read_from taken_over taken_from took_from takes_from take_from taken_out
+        handed_to handed_down handed_over passed_on passed_down passed_to borrow* inherit*
+        lifted_from pulled_from quoted_from collected gathered supplied dictated recall* remember
+        remembered adopted reused re_used carried_over brought_over brochure* catalogue* catalog
+        stammen stammt übernommen bekommen tiré* tirées pris prises presi prese sacad* tomad*
+        tirad* tomei gekregen overgenomen взят* 抄 来自 拿到 沿用 取自 渡された もらった
+        전달받 가져온 by_the_descriptions by_the_description by_the_text by_the_names
+        by_the_title at_the_descriptions at_the_description at_the_captions""",
+    "USUAL": """
+        usual usually always normally typical typically habit habits habitual* customar*
+        ordinarily
+        as_ever routine* immer üblich* gewöhnlich* normalerweise typisch* toujours habituel*
+        d'habitude siempre costumbre normalmente sempre solito abitual* costumam altijd
+        gebruikelijk* gewoonlijk всегда обычн* 通常 一直 总是 平时 往常 上次 いつも 普段 前回
+        항상 평소 보통 지난번 letztes_mal letzten_mal dernière_fois última_vez ultima_volta
+        vorige_keer прошл* de_costume in_general""",
     "REAL": "real actual actually true genuine really truly in_fact",
     "HEDGE": """
         uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident
-        certain reliable reliably stand_behind sure""",
+        certain reliable reliably stand_behind sure more_or_less give_or_take""",
     # --- What is known to be harmless ---
     "FINAL": """
         final finally revised updated corrected definitive reconsidered conclusion conclusions
-        reflection closer official endgültig* 最终 最終""",
+        reflection closer official endgültig* 最终 最終 refined_scores refined_ratings
+        refined_values refined_evaluation""",
     "ANNOUNCE": """
         used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least
         moving move onto turning turn coming ahead similarly likewise whereas lets here here's
@@ -366,7 +410,7 @@ WORDS = {
         fully overview report decision opinion impression way findings observations
         observation remarks remark notes noted corresponding individual individually separate
         separately side mind own now firstly secondly thirdly lastly where_i_land proceed
-        proceeding mentioned stated listed read please_find find_below in_numbers come_out
+        proceeding mentioned stated listed please_find find_below in_numbers come_out
         time words descriptions description degree degrees extent sub per_image image_by_image
         hier folgend* voici aquí ecco siguiente* sigue 结果如下 是我的 以下是 goes go editor
         editors editing process time_to goes_like this_way вот 对 三张 两张 张 如下 です
@@ -376,20 +420,29 @@ WORDS = {
         suivant* dessous ci détail* voilà resumen detallad* resumid* resumo detalhad* abaixo
         seguir aqui segue seguem riepilog* dettagli* sintesi seguito nachfolgend* unten
         presento presenta présent* 下面 所示 详细 具体 总结 汇总 概述 依次 逐一 综合 分项 詳細
-        まとめ 一覧 下記 総評 요약 상세 아래와 같이 아래는 세부 whole_picture i_can_give
+        まとめ 一覧 下記 総評 요약 상세 아래와 같이 아래는 세부 whole_picture
         at_the_end keep_in_mind bear_in_mind keeping_in_mind convenience single 两幅 三幅 四幅
         两个 三个 四张 五张 六张 幅 説明 通りとなります factor_by_factor one_by_one
-        criterion_by_criterion""",
+        criterion_by_criterion read one_image_after_another image_after_image
+        one_after_another one_after_the_other one_at_a_time where_i_landed where_they_landed
+        where_they_land how_they_came_out 前面的分析 之前的分析 上面的分析 进行 逐张 이미지별
+        ごとに per_edit 四个 五个 六个 you_asked_for you_requested as_requested as_you_asked
+        as_you_requested suivent folgen siguen seguono opinions opinion_of_a_model
+        opinions_of_a_model opinion_of_one_model opinion_of_an_ai you'll_find you_will_find
+        you_can_find""",
     # What whoever wrote the instruction did: "the user drew", "the prompt asks".
-    "WISH": "ask asks asked wanted wants requests requires demands specifies drew sketched circled",
+    "WISH": """
+        ask asks asked wanted wants requests requires demands specifies drew sketched circled""",
     "REASON": """
         explanation explanations reason reasons reasoning justification justifications
         rationale rationales comment comments evidence pros cons strengths weaknesses feedback
-        begründung""",
+        begründung explain explains explained explaining describe described describes justify
+        justified summarise* summarize* summarising walk_through walk_you_through go_through""",
     "NEXT": "next more further additional",
     "GROUND": """
         measured_facts measurements visible_evidence visual_evidence what_is_visible
-        what_i_see what_i_saw what_i_could_see what_can_be_seen""",
+        what_i_see what_i_saw what_i_could_see what_can_be_seen visual_inspection
+        visual_impression visual_comparison visual_assessment""",
     "COURTESY": """
         you're_welcome you_are_welcome hello hi hey greetings hallo bonjour salut hola ciao
         olá merhaba привет 你好 您好 好的 好 こんにちは 안녕하세요 wow goodbye bye take_care
@@ -400,10 +453,12 @@ WORDS = {
         in_summary to_summarise to_summarize all_in_all bitte por_favor danke_für
         selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord entendu
         verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
-        承知いたしました はい もちろん 네 알겠습니다 물론입니다""",
+        承知いたしました はい もちろん 알겠습니다 물론입니다 très_bien muito_bem molto_bene
+        bene muy_bien sehr_gut perfetto perfecto perfeito perfekt parfait vale отлично хорошо
+        좋습니다 좋아요 太好了 ok_then goed 네 this_completes that_completes completes""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
-        you_can you_may happy_to i_can happy glad thank* hope hopefully looking_forward
+        you_can you_may happy_to happy glad thank* hope hopefully looking_forward
         look_forward good_luck questions j'espère espère hoffe* danke bescheid gern gerne
         fragen espero gracias pregunt* ayuda* merci hésitez spero grazie domande obrigad*
         ajud* perguntas hoop bedankt vragen nadziej* dziękuj* pytania umarım teşekkür* надеюсь
@@ -412,7 +467,16 @@ WORDS = {
         cordialement 祝好
         souhaitez voulez avísame quieres deseas möchten möchtest wünschen vuoi
         desideri deseja quiser 请随时 随时 欢迎 お気軽に ご質問 말씀해 원하시면 필요하시면
-        n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite""",
+        n'hésitez_pas no_dudes no_dude zögern_sie_nicht non_esitare não_hesite soll_ich
+        sollen_wir wenn_sie_möchten wenn_du_möchtest wenn_gewünscht falls_gewünscht bei_bedarf
+        auf_wunsch désirez si_vous si_besoin puis_je je_peux désire desea desean si_lo_desea
+        si_quieres si_quiere quiere puedo_calcular te_gustaría le_gustaría se_vuoi se_desidera
+        vuole desidera posso_calcolare posso_calcular gostaria se_desejar se_quiser desejar
+        wilt_u wil_je zal_ik laat_het_me desgewenst хотите хотели_бы если_нужно
+        при_необходимости 如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要
+        要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면
+        드릴까요 할까요 if_you're i_am_happy appreciate appreciated i_can
+        if_anything_is_unclear just_ask si_necesitas si_necesita just_say""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         at_the_table on_the_table under_the_table
@@ -434,9 +498,9 @@ WORDS = {
         realis* realism natural* artificial* plastic seamless* plausib* implausib* geometry
         rotat* anatom* limb* identity expression* scene* scenery landscape* view_er viewer*
         photographer* cartoon* painting* painted drawn smooth* crisp* soft* smear* distort*
-        warp* stretch* jagged jaggies remain* kept keeps keeping retain* preserve* preserving
-        unchanged untouched altered replaces replaced replacing removed removes removing
-        vanish* disappear* hover* float* stands standing steps step_wise arrow* sharpness
+        warp* stretch* jagged jaggies kept keeps keeping retain* preserve* preserving
+        untouched altered replaces replaced replacing removed removes removing
+        vanish* disappear* hover* float* standing steps step_wise arrow* sharpness
         melt* bend bends bent glass metal wood* paint sharpen* size sized tiny huge warm
         warmer cold cool cooler red blue green yellow white black grey gray brown purple
         orange pink golden changed change changes chart* graph* axis axes bar bars misread
@@ -446,7 +510,81 @@ WORDS = {
         sabbia spiaggia ombra luce sfondo 狐狸 雪 沙滩 天空 影子 阴影 光线 背景 颜色 边缘 自然
         清晰 キツネ 砂浜 空 影 光 色 자연 배경 그림자 여우
         stick_figure stick_figures human_figure copy_of_the_source
-        copy_of_the_original copy_of_the_input copy_of_the_unedited""",
+        copy_of_the_original copy_of_the_input copy_of_the_unedited the_sketch_shows
+        the_sketch_marks the_sketch_asks the_sketch_points in_the_sketch as_sketched""",
+    # Everyday words that cannot void scores, whatever words of the classes above they stand with.
+    # Not here: what may make them another's, usual, older, or still to be settled.
+    "COMMON": """
+        acceptable accuracy accurate accurately adhere adhered adherence adheres among_them
+        amongst apart appreciation approach approaches at_a_glance attempted_to attention
+        attentive attentively balance balancing barely_noticeable barely_perceptible
+        barely_visible beside bold bullet bulleted care caveat caveats challenge challenging
+        chiefly cleanly close_cases close_look closely closest_call coherence coherent coincide
+        coincided coincides compact comparatively completely compromise conscientious*
+        considerably consistency contextual deeply defensible deliberate deliberately deserve
+        differentiat* diligent diligently direct directly disclaimer discriminat* distinct
+        distinction distinctions distinctive distinguish* emphasi* emphasis enjoy* entirely
+        exact exactly exactness exceedingly extremely faithful faithfully faithfulness feel felt
+        fidelity fine_detail fine_details finest_details formatted fractional fractions
+        genuinely gradation* graduated granular* hard_call hardest_call hardly_visible
+        head_to_head heavily highlight* identical impartiality in_bold inherently interesting
+        involve involved involves is_acceptable is_accepted is_approved italic italics
+        judgement_call judgment_call laid_out large left_open level levels logic logical lovely
+        mainly matter matters meaningful merit merits meticulous meticulously mindful minding
+        minor minute_details nearest neat neatly nice nicely notably notice noticeable
+        noticeably noticed noticing nuance* numbered_list objectivity paid_attention
+        paid_close_attention paid_special_attention pairwise patience patient
+        patiently pay_attention paying_attention paying_close_attention perceptible perfectly
+        pleasure precise precisely precision preservation primarily properly quality
+        quick_overview reasonably relatively remarkably reserve reserved respectively rigor
+        rigorous rigorously rigour scrutin* sense separated separates
+        separating set_out side_by_side significant somewhat spelled_out spread_out
+        spread_them spread_them_out strength stress stressed strive* striving strongly strove
+        subjectivity subtle subtler subtlet* subtly surprisingly systematic systematically
+        tabulated taste thereby thoroughness tidy tiny_details totally tough_call toughest_call
+        trade_off trade_offs tradeoff* understandably was_accepted weakness whereby wherein
+        wherever
+        habe haben hatte sich mich uns noch einmal nochmals direkt miteinander untereinander
+        genau genaue genauer genauen sorgfältig* gründlich* aufmerksam* fein feine feinen feiner
+        kleine kleinen kleiner kleinste kleinsten dabei jeweils somit insgesamt auch aber weil
+        dass wie sehr gut gute guten besonders qualität genauigkeit realismus bildqualität
+        kontexterhalt treue blick geachtet achte berücksichtigt berücksichtigen berücksichtigung
+        berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche unterschied
+        unterschiede unterschieden abgestuft abstufung* dezimalstelle* halbe halben schritt
+        punkt liegen liegt vergeben kommen_wir komme_ich_zu gesamtwert* gesamtnote*
+        gesamtpunktzahl* berechnen berechne ermitteln einzelnen allen beiden beide direkten
+        vergleiche als
+        passons procédons très bien ainsi soigneusement attentivement minutieusement qualité
+        précision fidélité réalisme cohérence éviter évitant égalités tenu tenant compte entre
+        elles eux leur leurs enfin aussi afin ensuite sous forme ici plus moins fines fins
+        nuances finement c'est globale global attribués attribuées attribué attribuée
+        muy cuidado cuidadosamente atentamente atención detalle detalles procurando evitar
+        evitando empates empate cuenta teniendo tenido calidad precisión fidelidad realismo
+        coherencia sus así también pasemos procedo pequeñ* sutil* matices
+        molto attenzione attentamente cura accuratamente passiamo procediamo qualità precisione
+        fedeltà coerenza evitare pareggi ho abbiamo tra fra ed anche così quindi poi infine più
+        meno sottili piccol* tenendo conto
+        muito vamos passemos passar atenção qualidade precisão fidelidade coerência então mais
+        menos pequen* sutis levando conta geral
+        heb hebben zorgvuldig* aandachtig* nauwkeurig* kwaliteit verschillen gelijke vermijden
+        laten_we beginnen elk elke voor van met elkaar ook volgen volgt zijn
+        перейдём перейдем к и на в с по для каждого каждой каждому каждое каждый всех итак ниже
+        внимательно тщательно подробно деталей детали мелкие мелких качеств* точност* реализм*
+        следующ* чтобы избежать избегая одинаков* также между собой критери* фактор* привожу
+        приведены представл* итогов*
+        仔细 认真 细致 考虑 细节 差异 质量 准确性 保持 真实性 上下文 视觉 逻辑 避免 相同 同分
+        并列 我会 将 了 请看 请见 让我们 首先 最后 并 而 其中 非常 因此 所以 小数 一位小数 区分
+        客观 公正 个 继续 已 已经 我已
+        それでは では 発表 丁寧 慎重 細部 細かい 観点 について に対する における して した 行い
+        付け 注意 品質 正確 忠実 同点 避け よう ため ように 違い 枚 番目 計算
+        자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
+        partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
+        dall'analisi""",
+    "SOON": """
+        jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제
+        voy_a
+        vou""",
+    "STAND": "stand stands stay stays hold holds remain* unchanged",
 }
 
 UNKNOWN = "UNKNOWN"
@@ -569,10 +707,15 @@ def _of_asian(word: str) -> str:
 def rule(*forms: str) -> re.Pattern[str]:
     """Return a pattern for rows: classes by name, put together as in a regular expression.
 
-    `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image".
+    `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image". UNKNOWN stands for any word
+    that says nothing by itself, everyday ones included.
     """
-    coded = re.sub(r"[A-Z]+", lambda name: _CODES[name[0]], "|".join(forms))
+    coded = re.sub(r"[A-Z]+", lambda name: _any_code(name[0]), "|".join(forms))
     return re.compile(coded.replace(" ", ""))
+
+
+def _any_code(name: str) -> str:
+    return f"[{_CODES['UNKNOWN']}{_CODES['COMMON']}]" if name == UNKNOWN else _CODES[name]
 
 
 def any_of(*names: str) -> frozenset[str]:

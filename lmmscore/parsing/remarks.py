@@ -401,6 +401,8 @@ def sees_part(sentence: str) -> bool:
 
 
 _PARTLY = rule(
+    # "There is only one edited image": so it is where one is asked for, which is looked at first.
+    "IT BE LIMIT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE",
     "LIMIT (THE|NUMBER|SOURCE|THIS|THING|PICTURE)+ (BE|HAVE|MIGHT)* (SEE|ARRIVE)",
     "SELF (HAVE|BE|MIGHT|TOWARD)* (LIMIT (SEE|ARRIVE)|(SEE|ARRIVE|HAVE) LIMIT)",
     "^ (SEE LIMIT|LIMIT SEE)",
@@ -414,7 +416,7 @@ def cannot_tell(justification: str) -> bool:
 
 _NOT_TOLD = rule("NOT", "UNREAL", "BROKEN")
 _ANSWERED = rule("(?<!SELF) ANSWER")
-_CONTENT = any_of("CONTENT")
+_CONTENT = any_of("CONTENT", "STAND")
 _UNREAL = any_of("UNREAL")
 _MADE_UP = rule(
     # "dummy scores", "guesses for the values"
@@ -459,6 +461,8 @@ _UNDONE = rule(
     " (WRONG|QUANTITY|BOUND|NOT (FINAL|SELF|JUDGE|HEDGE|REAL))",
     "SELF (HAVE|JUDGE|MIGHT|THE|ARRIVE|LINK|SELF)* WRONG",
     "MIGHT? NOT (REAL|BE|TOWARD)* HEDGE",
+    # "I did not look closely at the second one"
+    "SELF (HAVE|BE|MIGHT)* NOT (HAVE|BE|REAL|TOWARD)* SEE [^CONTENT]* $",
     # "That was the first reviewer's opinion"
     "^ (THIS|IT) (BE|HAVE)* (THE|NUMBER|OTHER)* (RATER|MODEL|YOU)",
     "(SCORE|THIS) .* MUST BE",
@@ -514,33 +518,60 @@ _PLAIN = any_of(
     *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "FROM", "IT", "THIS"),
     *("PICTURE", "THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION"),
     *("ANSWER", "SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE"),
-    *("REASON", "NEXT", "CONTENT", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
+    *("REASON", "NEXT", "CONTENT", "STAND", "MEANS", "WISH", "COMMA", "COLON", "ASKED"),
 )
+# What sentences and captions may hold besides; names of columns and keys may not.
+_SAID = _PLAIN | any_of("COMMON", "SOON", "COURTESY")
 _ALARM = any_of(
     *("UNREAL", "WITHDRAW", "ALTER", "QUANTITY", "RATER", "MODEL", "FILE", "BROKEN", "TIME"),
-    *("DRAFT", "OTHER", "WRONG", "BOUND"),
+    *("DRAFT", "OTHER", "WRONG", "BOUND", "TAKEN", "USUAL"),
 )
 _DOUBT = _ALARM | any_of("NOT", "NOTHING", "TOTAL", "MIGHT", "IF", "HEDGE", "LIMIT", "TOO")
 _UNSETTLED = any_of("NOT", "NOTHING", "TIME", "LIMIT", "MUST", "IF", "HEDGE")
 _WRONG = any_of("WRONG")
 _UNFIXED = any_of("NOT", "NOTHING", "TIME", "MUST", "HEDGE")
-_LEADING = rule("^ (COURTESY|COMMA|COLON|HEDGE (?=COMMA|COLON|$))+")
+_LEADING = rule("^ (COURTESY|COMMA|COLON|HEDGE (?=COMMA|COLON|$)|OFFER (?=COMMA))+")
 # "Thank you", "let me know", "please upload the next images"
-_OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR)* OFFER")
+_OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR|ARRIVE)* OFFER")
 _ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
 # Plain words, but somebody else's scores, or none: "the scores you sent", "were I able to see".
 _NOT_OWN = rule(
-    "YOU (THE|FINAL|REAL|SELF)* SCORE",
+    "YOU (THE|FINAL|REAL|SELF|ANNOUNCE)* SCORE",
     "SCORE (THIS|IT)* YOU",
     "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS|LINK)* SCORE",
     "SCORE IT* SELF (HAVE|HAD|BE)* (ARRIVE|SEE)",
-    "(SCORE|THIS|IT) (BE|HAVE)* (ARRIVE|JUDGE) FROM",
+    "(SCORE|THIS|IT) (BE|HAVE)* (ARRIVE|JUDGE) (LINK|COMMON)* FROM",
     # "I have yet to see them", "still to be received"
     "SELF (HAVE|WILL) LINK* TOWARD (SEE|ARRIVE)",
-    "TOWARD BE (SEE|ARRIVE|JUDGE)",
-    "^PICTURE (THE|THIS)",
-    # "原图的评分"
+    "TOWARD BE (SEE|ARRIVE|JUDGE|SCORE)",
+    "^PICTURE (THE|THIS) (?!CONTENT)",
+    # "原图的评分", "the scores for the source", "those of the unedited one", "I judged the source"
     "^ SOURCE LINK SCORE",
+    "(SCORE|THIS) (BE|THIS)* LINK THE* SOURCE",
+    "SELF HAVE* JUDGE THE* SOURCE PICTURE? $",
+    # "the bold ones are yours"
+    "(SCORE|THIS|IT) BE YOU (LINK|COMMA|$)",
+    # "handed to me", "took the numbers from the corner", "those of the first set"
+    "(SCORE|THIS|IT) (IT|BE|HAVE|THIS){0,4} [^PICTURE SELF COMMA] LINK? TOWARD SELF",
+    "(SCORE|THIS|IT) FROM (?!NUMBER)",
+    "(THIS|BE IT) LINK (THE|NUMBER)+ THING",
+    "SCORE STAND LINK (THE|NUMBER)* (THING|PICTURE|UNKNOWN)",
+    # "high is bad", "large means poor"
+    "^ (GRADE|LOW|COMMON) (MEANS|BE) THE* (GRADE|LOW|GOOD) (COMMA|$)",
+    # "scores for two similar images", "the images I saw last"
+    "SCORE LINK (THE|NUMBER)* (GRADE|GOOD) (PICTURE|THING)",
+    "PICTURE SELF HAVE* (SEE|JUDGE) NUMBER",
+    # "scores that I will change", "for the images you will send next", "from the next step"
+    "SCORE COMMA? (IT|THIS)* SELF WILL (?!BE? (JUDGE|ARRIVE|HAVE))",
+    "PICTURE IT? YOU WILL",
+    "PICTURE (FROM|LINK) THE NEXT",
+    "(WILL|TOWARD) BE (JUDGE|COMMON|SEE|ARRIVE|REASON) (LINK ANNOUNCE|COMMA|$)",
+    # "scores to please you"
+    "TOWARD COURTESY",
+    # "my assistant gave these", "the first is the second", "I had to give something"
+    "SELF ANSWER HAVE* (JUDGE|SCORE|ARRIVE)",
+    "THE NUMBER (LAYOUT|PICTURE)? BE THE NUMBER (LINK|COMMA|LAYOUT|PICTURE|$)",
+    "SELF HAD TOWARD (JUDGE|ARRIVE)",
     "^ THE SELF HAVE* (ARRIVE|SEE)",
     "BE SELF (HAVE|TOWARD)",
 )
@@ -555,6 +586,9 @@ _NONE_OF = rule(
 _LEFT_OUT = rule(
     "^ (THE|NUMBER|OTHER)* FACTOR (HAVE|MIGHT|BE)* NOT BE* JUDGE"
     " (LINK|BE|UNKNOWN|COMMA|TOWARD|THE|THIS|PICTURE)* $",
+    # "Cells I could not judge are left blank"
+    "^ (THE|LINK|IT|FACTOR|SCORE|LAYOUT|THING|UNKNOWN)+ SELF MIGHT? NOT (JUDGE|SCORE) BE"
+    " (UNKNOWN|JUDGE|ARRIVE) (SEE|BROKEN|LINK|UNKNOWN)* $",
     # "S_qua was left empty because …"
     "^ THE? FACTOR (BE|HAVE)+ UNKNOWN? BROKEN (LINK|COMMA) [^SCORE LAYOUT THIS UNREAL WITHDRAW]* $",
 )
@@ -569,10 +603,11 @@ _OF_THE_TASK = rule(
 )
 # "Such scores are subjective, and other evaluators may come to different conclusions."
 _SUBJECTIVE = rule(
-    "^ (COURTESY|ANNOUNCE|IT|LINK|COMMA|COLON)*"
+    "^ (COURTESY|ANNOUNCE|COMMON|IT|LINK|COMMA|COLON)*"
     " ((THE|THIS|SELF|LINK)+ SCORE? (BE|JUDGE) (THE|GRADE|LINK|JUDGE|SELF|SEE|ANNOUNCE|PICTURE)*"
     " (COMMA|LINK)+)?"
-    " THE? OTHER? RATER (MIGHT|WILL|TOWARD)+ [^OTHER UNREAL WITHDRAW ALTER SELF YOU]*"
+    " THE? (OTHER|OTHER? (RATER|CONTENT|ANNOUNCE|JUDGE|COMMON)+) (MIGHT|WILL|TOWARD)+"
+    " [^OTHER UNREAL WITHDRAW ALTER SELF YOU]*"
     " (DIFFER|OTHER) (THE|LINK|FINAL|SCORE|NUMBER|SCALE|ANNOUNCE|THIS|IT)* $"
 )
 _OF_THE_SCORES = rule(
@@ -586,10 +621,33 @@ _EXPLAINS = rule("^ (LINK|GRADE|ANNOUNCE)* REASON COLON")
 # "The sum is 15", "weighted sums follow in the next step"
 _TOTALS = rule(
     "^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)",
+    # "The result earns a mean of 5.0 out of 7"
+    "^ (THE|SCORE|PICTURE|NUMBER|IT)+ JUDGE THE TOTAL LINK NUMBER (SCALE NUMBER)? $",
     # "With weights of 0.4, 0.3, 0.2 and 0.1 the totals are 6.5 and 5.5"
     "^ (LINK|THE|JUDGE|NUMBER|COMMA|QUANTITY)+ THE TOTAL (SCORE|BE)* NUMBER",
 )
-_KNOWN_FORMS = (_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE)
+# "It does not say anything about the year on the banner", of an answer.
+_LEFT_UNSAID = rule("^ (LINK|COMMA)* (IT|THE ANSWER) HAVE NOT RATER [^SCORE LAYOUT SELF YOU]* $")
+# "Confidence: high", "A difference of 1 point is barely visible"
+_BESIDES = rule(
+    "^ (SELF|THE|GRADE)* QUANTITY (LINK (THE|THIS|SELF|SCORE)+)?"
+    " (BE GRADE|COLON (GRADE|NUMBER NUMBER?)) $",
+    "^ (ANNOUNCE|IT|COLON)* THE (GRADE|LOW)? QUANTITY LINK LIMIT? (THE|NUMBER)+ SCALE"
+    " (BE|MEANS|WILL)+ (NOT|LINK|COMMON)* (ARRIVE|COMMON|GRADE|LOW|CONTENT) $",
+)
+_STANDS = rule(
+    # "The other scores stay as they are", "the rest holds"
+    "^ (THE|LINK|SELF)* (OTHER|THIS) (LINK|THE|SELF|ANNOUNCE|SCORE|FACTOR|PICTURE)*"
+    " BE? STAND (THE|LINK|STAND|THIS|IT BE|BE|ARRIVE|TIME)* $",
+    # "It was there before, so all of the above stands"; "if you weigh …, but the scores stand"
+    "^ ([^UNREAL WITHDRAW ALTER QUANTITY RATER MODEL FILE BROKEN DRAFT OTHER WRONG BOUND TAKEN"
+    " USUAL]* COMMA LINK)? (THE|LINK|SELF)* (THIS|SCORE)+ LINK* STAND $",
+    "^ OFFER .* COMMA LINK (THE|SELF|THIS|ANNOUNCE)* SCORE LINK* STAND $",
+)
+_KNOWN_FORMS = (
+    *(_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE, _LEFT_UNSAID, _BESIDES),
+    _STANDS,
+)
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
 _BOUND = any_of("BOUND")
@@ -610,6 +668,9 @@ def is_courteous(sentence: str) -> bool:
     row = row_of(sentence)
     if _GREETING.fullmatch(row):
         return True
+
+    if _NOT_OWN.search(row):
+        return False
 
     if _OFFERED.intersection(row) and is_foreign(sentence):
         return not ((_ALARM | _UNFIXED).intersection(row) and _TOPIC.intersection(row))
@@ -648,7 +709,9 @@ _NO_NAMES = re.compile(
 
 
 # "The only edited image gets …"
-_ONLY_ONE = rule("(?<=THE) LIMIT (?=THING? PICTURE)")
+_ONLY_ONE = rule(
+    "(?<=THE) LIMIT (?=THING? PICTURE)", "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)"
+)
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
     r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
@@ -656,16 +719,26 @@ _PLUS_TOTALS = re.compile(
     re.IGNORECASE,
 )
 # "since the differences are small"
-_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE GRADE")
+_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)")
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 
 
 def is_plain(words: str) -> bool:
     """Tell whether words are all of classes that leave scores what they are."""
+    return _is_all_of(_PLAIN, words)
+
+
+def is_said_plainly(sentence: str) -> bool:
+    """Tell whether a sentence is all of such words and of everyday ones: "I looked closely"."""
+    return _is_all_of(_SAID, sentence)
+
+
+def _is_all_of(known: frozenset[str], words: str) -> bool:
     row = _told(words)
-    # "Each out of a maximum of 10": which number it is is looked at elsewhere.
-    known = _PLAIN | _BOUND if _NUMBER.intersection(row) else _PLAIN
+    if _NUMBER.intersection(row):
+        # "Each out of a maximum of 10": which number it is is looked at elsewhere.
+        known |= _BOUND
     return known.issuperset(row) and _NOT_OWN.search(row) is None
 
 
@@ -696,7 +769,8 @@ _TURNS = rule("^ LINK* WITHDRAW COMMA")
 _MEANING = rule("^ (LINK|COMMA)* (THIS|IT) MEANS IT? (?=THE|PICTURE)")
 # "Replace with real scores": whoever speaks of real ones has given others.
 _REAL_ONES = rule("REAL (SCORE|THIS)")
-_LEGEND = rule("^ NUMBER MEANS")
+# "1 means …", "1 is the top of the range"
+_LEGEND = rule("^ NUMBER MEANS", "^ NUMBER BE (THE|GOOD|GRADE|LOW|BOUND|UNKNOWN)+ LINK THE SCALE")
 # "So it should be 0."
 _MUST_BE = rule("(IT|THIS) (MUST|MIGHT|WILL) BE (THE|LINK)* NUMBER $")
 # The instruction was followed, answers are right: that, too, can be seen.
@@ -716,100 +790,14 @@ def is_harmless(sentence: str) -> bool:
 
 def _is_of_a_known_form(sentence: str) -> bool:
     """Tell whether a sentence explains, sums up, ends, or leaves factors out, and no more."""
-    row = row_of(sentence)
-    return not row or any(form.match(row) for form in _KNOWN_FORMS)
+    return _has_a_known_form(sentence) or all(map(_has_a_known_form, sentence.split("; ")))
 
 
-def _is_a_set_phrase(sentence: str) -> bool:
-    """Tell whether a sentence is a phrase known as a whole: "All other scores stand"."""
-    return all(
-        any(phrase.match(part) for phrase in _SET_PHRASES) or is_plain(part)
-        for part in sentence.split("; ")
-    )
-
-
-_CONFIDENCE = re.compile(
-    r"\W*(?:(?:my|overall|the)[ ])*(?:confidence|certainty)(?:[ ](?:in|of|about)[ ][a-z ]{3,30})?"
-    r"[ ]*(?:[:=]|is|–|-)[ ]*(?:high|medium|moderate|[1-9][0-9.]*[ ]*(?:%|/[ ]*[0-9]+)?)\W*$",
-    re.IGNORECASE,
-)
-_IN_BOLD = re.compile(
-    r"\W*(?:the[ ])?(?:best|highest|lowest|worst|top)[ ][\w ]{0,40}\bin[ ]bold\b\W*$", re.IGNORECASE
-)
-_LEFT_OPEN = re.compile(
-    r"\W*(?:(?:the|all|any)[ ])?(?:what|cells?|factors?|scores?|entries|items?)[ ]"
-    r"(?:(?:that|which)[ ])?(?:I|we)[ ](?:could[ ]not|couldn['’]t|cannot|can['’]t)[ ]"
-    r"(?:judge|rate|score|assess|tell)[ ](?:is|are|was|were)[ ](?:left|marked|given|shown)[ ]"
-    r"(?:open|out|blank|empty|as|by|with)[^.]{0,20}\.?\s*$",
-    re.IGNORECASE,
-)
-# "These are the opinions of a model; a human viewer may disagree."
-_ONE_OPINION = re.compile(
-    r"\W*(?:(?:disclaimer|note|remember)[:,]?[ ])?(?:these|they|this|the[ ]scores|my[ ]scores)[ ]"
-    r"(?:are|is|reflects?)[ ](?:(?:only|just|merely|the|an?)[ ])*(?:subjective[ ])?"
-    r"(?:opinions?|views?|judge?ments?|assessments?|impressions?)"
-    r"(?:[ ]of[ ](?:an?|one|this)[ ](?:single[ ])?(?:(?:AI|language|vision)[ ])*(?:model|AI"
-    r"|judge))\W*$",
-    re.IGNORECASE,
-)
-_MAY_DIFFER = re.compile(
-    r"\W*(?:an?[ ]|some[ ]|other[ ]|another[ ]|most[ ])?(?:human|people|person|viewers?"
-    r"|judges?|raters?"
-    r"|others?|humans|opinions?|tastes?)(?:[ ](?:viewers?|judges?|raters?|eyes?))?[ ](?:may"
-    r"|might|could)[ ]"
-    r"(?:well[ ])?(?:disagree|differ|see[ ](?:it|this|them)[ ]differently)\W*$",
-    re.IGNORECASE,
-)
-# "A difference of 1 point is barely visible."
-_GAP_OF_POINTS = re.compile(
-    r"\W*(?:note(?:[ ]that|:)[ ])?(?:the|an?|any)[ ](?:\w+[ ])?(?:difference|gap|margin"
-    r"|lead)[ ]of[ ](?:only[ ])?"
-    r"(?:an?|one|two|three|half[ ]an?|[0-9.]+)[ ]points?[ ](?:is|are|means|may[ ]be)[ ]"
-    r"(?:(?:barely|hardly|scarcely|not|very|easily)[ ])*"
-    r"(?:visible|noticeable|small|large|slight|minor|significant|perceptible)\W*$",
-    re.IGNORECASE,
-)
-# "It is accepted."
-_ACCEPTED = re.compile(
-    r"\W*(?:it|(?:this|the)[ ](?:edit|image|result))[ ](?:is|was)[ ](?:(?:therefore|thus"
-    r"|hence)[ ])?"
-    r"(?:accepted|acceptable|approved)\W*$",
-    re.IGNORECASE,
-)
-
-
-def _affirms(sentence: str) -> bool:
-    """Tell whether a sentence says that the scores stand, for a reason that raises no doubts."""
-    row = row_of(sentence)
-    if _WHATEVER_ELSE.match(sentence):
+def _has_a_known_form(part: str) -> bool:
+    row = row_of(part)
+    if not row or is_said_plainly(part) or _NO_IDENTIFIER.match(part):
         return True
-    return _STILL_STANDS.match(sentence) is not None and not (_ALARM - _TIME).intersection(row)
-
-
-_TIME = any_of("TIME")
-# "It was there before, so all of the above stands."
-_STILL_STANDS = re.compile(
-    r"(?:P\.S\.[ ])?(?:[^.;]{0,80},[ ](?:so|hence|and)[ ])?(?:all[ ](?:of[ ])?)?(?:the[ ]above"
-    r"|(?:my|these|the)[ ]scores"
-    r"|everything[ ]above)[ ](?:still[ ])?(?:stands?|holds?)\W*$",
-    re.IGNORECASE,
-)
-# "If you weigh … more than …, the ranking would flip, but the sub-scores stand."
-_WHATEVER_ELSE = re.compile(
-    r"if[ ]you[ ](?:weigh|value|prefer|care|put|emphasi[sz]e|prioriti[sz]e)[ ][^.;]{3,80},"
-    r"[^.;]{3,80}[ ]would[ ][^.;]{3,60},[ ]but[ ](?:(?:all|of)[ ]){0,2}"
-    r"(?:my|these|the)[ ](?:sub-?)?scores[ ](?:still[ ])?(?:stand|hold)\W*$",
-    re.IGNORECASE,
-)
-_REST_STANDS = re.compile(
-    r"\W*(?:all|every|the)?(?:[ ]of)?(?:[ ]the)?[ ]?"
-    r"(?:others?|remaining|rest(?:[ ]of[ ](?:the|my))?)"
-    r"(?:[ ](?:sub-?)?(?:scores?|ratings?|values?|numbers?|factors?|images?))?[ ]"
-    r"(?:stands?|remains?|stays?|holds?|keeps?|(?:is|are)[ ](?:unchanged|as[ ]before))"
-    r"(?:[ ](?:the[ ]same|unchanged|as[ ](?:is|it[ ]is|they[ ]are|before|given|stated|above)))?"
-    r"\W*$",
-    re.IGNORECASE,
-)
+    return any(form.match(row) for form in _KNOWN_FORMS)
 
 
 # "Please note that the image identifier was not visible to me, so I filled in a generic one."
@@ -820,26 +808,6 @@ _NO_IDENTIFIER = re.compile(
     r"an?[ ](?:generic|default|neutral)[ ](?:one|id|identifier|name))?\W*$",
     re.IGNORECASE,
 )
-# "It does not say anything about the year on the banner."
-_LEFT_UNSAID = re.compile(
-    r"\W*(?:however,?[ ])?(?:it|the[ ](?:answer|assistant))[ ](?:does|did)[ ]not[ ]say[ ]"
-    r"(?:anything[ ]about|what|who|where)[ ](?!.*(?:score|rating|number))[^.;:]{3,80}\W*$",
-    re.IGNORECASE,
-)
-
-
-_SET_PHRASES = (
-    _NO_IDENTIFIER,
-    _LEFT_UNSAID,
-    _REST_STANDS,
-    _CONFIDENCE,
-    _LEFT_OPEN,
-    _IN_BOLD,
-    _ONE_OPINION,
-    _MAY_DIFFER,
-    _GAP_OF_POINTS,
-    _ACCEPTED,
-)
 
 
 def _is_of_something_else(sentence: str) -> bool:
@@ -849,7 +817,10 @@ def _is_of_something_else(sentence: str) -> bool:
     if len(row) < _SHORTEST_SENTENCE or not _WHOLE.search(sentence):
         return False
 
-    if _REFERRING.intersection(row) or _TAKEN_FROM.match(row) or _MUST_BE.search(row):
+    if _REFERRING.intersection(row) or _NOT_OWN.search(row) or _MUST_BE.search(row):
+        return False
+
+    if _TAKEN_FROM.match(row):
         return False
 
     return not (_is_hardly_known(sentence) or _is_unseen(sentence))
@@ -862,15 +833,17 @@ def _is_hardly_known(sentence: str) -> bool:
         return False
 
     words = [word for word in _WORD.findall(sentence.lower()) if len(word) > 1]
-    strange = sum(row_of(word) == _NOBODY_KNOWS for word in words)
+    strange = sum(_SAYING_NOTHING.issuperset(row_of(word)) for word in words)
     return 4 * strange > 3 * len(words)
 
 
+_SAYING_NOTHING = any_of("UNKNOWN", "COMMON")
 _SHORTEST_SENTENCE = 4
 _WHOLE = re.compile(r"[.!。！][\"'”’)]*\s*$")
 _REFERRING = any_of(
     *("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "SCALE", "IF", "HEDGE", "MIGHT", "UNREAL", "DRAFT"),
     *("WITHDRAW", "ALTER", "RATER", "MODEL", "FILE", "BOUND", "TIME", "MEANS"),
+    *("TAKEN", "USUAL"),
 )
 # "Taken from …", "straight out of …", "they are from …": whose the scores are.
 _TAKEN_FROM = rule(
@@ -899,22 +872,71 @@ def _is_of_how_it_went(sentence: str) -> bool:
         return True
 
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
-    return bool(tells) and settled and row.count(_NOBODY_KNOWS) <= _FEW
+    known = not _UNLISTED.intersection(row) and not _NOT_OWN.search(row)
+    return bool(tells) and settled and known
 
 
-_NOBODY_KNOWS = next(iter(any_of("UNKNOWN")))
-_FEW = 2
+_UNLISTED = any_of("UNKNOWN")
 # The quickest first: most sentences are of one of the first kinds.
 _HARMLESS = (
     _is_of_a_known_form,
-    is_plain,
     describes,
     is_courteous,
-    _is_a_set_phrase,
-    _affirms,
     _is_of_something_else,
     _is_of_how_it_went,
 )
+
+
+def puts_off(sentence: str) -> bool:
+    """Tell whether a sentence behind scores says that looking or judging is still to come: "Now I
+    will look at the images", "the careful scores follow"."""
+    row = row_of(_OF_THE_WHOLE.sub("total", _WOULD.sub("", sentence)))
+    if _TO_COME.search(row):
+        return True
+
+    if not all(held.intersection(row) for held in (_PICTURES, _HOW)) or _ELSE.intersection(row):
+        return False
+    return bool(_SOON.intersection(row) or (_OFFERED.intersection(row) and is_foreign(sentence)))
+
+
+# Sums may well come later; "I would" puts nothing off.
+_OF_THE_WHOLE = re.compile(
+    r"\b(?:overall|total|combined|weighted)[ ](?:score|rating|result)s?\b|\bS_all\b"
+    r"|\b(?:comput|calcul)\w*[ ](?:\w+[ ]){0,2}(?:score|not[ea]|punt|pont)\w*",
+    re.IGNORECASE,
+)
+_WOULD = re.compile(r"\bwould\b(?![ ]you)", re.IGNORECASE)
+_SOON = any_of("SOON")
+_ELSE = any_of("NEXT", "OTHER", "TOTAL", "FACTOR")
+_TO_COME = rule(
+    # "I will look at the images", "let me rate the two images", "would you like me to score them"
+    "(WILL|MUST|TOWARD SELF|^ (LINK|COMMA|ANNOUNCE|SELF)* OFFER)"
+    " (SELF|LINK|ANNOUNCE|TOWARD|COMMON|YOU|IF|HAVE|WISH|WILL){0,8}"
+    " (SEE|SCORE|JUDGE) (LINK|THE|THIS|NUMBER|THING|COMMON|TOWARD){0,8} (PICTURE|IT)",
+    "^ (LINK|COMMA)* COURTESY (SEE|JUDGE|ARRIVE) (SELF|LINK|THE|THIS|NUMBER)* (PICTURE|SCORE)",
+    "SELF (LINK|HAVE)* TOWARD (SEE|JUDGE) (LINK|THE|THIS)* PICTURE",
+    # "I'll look again", "ready to score", "a second look is needed", "this is how I will score"
+    "(SELF WILL|^ (LINK|ANNOUNCE)* WILL|TOWARD SELF) (LINK|ANNOUNCE|COMMON|TOWARD){0,8} SEE",
+    "COURTESY TOWARD (SCORE|SEE|JUDGE) (?!NEXT|OTHER)",
+    "SEE BE MUST",
+    "THIS BE LINK SELF? WILL (SCORE|JUDGE)",
+    "(ANNOUNCE|WILL ARRIVE) LINK? TOWARD THE* SCORE $",
+    "SCORE WILL BE (ARRIVE|JUDGE|SCORE|ANNOUNCE)",
+    # "I can give precise scores in the next step", "the careful scores follow", "more to come"
+    "(WILL|MUST|TOWARD SELF|^ (LINK|COMMA|ANNOUNCE)* OFFER) (LINK|ANNOUNCE|TOWARD|COMMON){0,8}"
+    " (JUDGE|ARRIVE) (THE|THIS|FINAL|GRADE|COMMON|SELF|NEXT)* SCORE",
+    "SCORE (WILL|LINK|UNKNOWN|GRADE){0,8} (ANNOUNCE|ARRIVE) (NEXT|LINK|THE|THIS|ANNOUNCE)* $",
+    "(SCORE|FINAL|IT|(?<!ANNOUNCE) NUMBER) ARRIVE NEXT",
+    "NEXT TOWARD ARRIVE",
+    # "I will come back to them", "when I should start with the images"
+    "WILL ARRIVE LINK (IT|THIS|SCORE|THE|YOU)",
+    "MUST UNKNOWN LINK THE* PICTURE",
+)
+
+
+def is_anothers(sentence: str) -> bool:
+    """Tell whether a sentence gives scores to another than the judge, or to other pictures."""
+    return _NOT_OWN.search(row_of(sentence)) is not None
 
 
 def is_innocent(sentence: str) -> bool:
@@ -976,7 +998,15 @@ def is_alarming(sentence: str) -> bool:
 
 def reorders(sentence: str) -> bool:
     """Tell whether a sentence says that images or scores stand in another order or place."""
-    return _MOVED.search(row_of(sentence)) is not None
+    row = row_of(sentence)
+    if _OF_ONE_IMAGE.match(row):
+        # "Image 3: I can't score this one."
+        row = _THIS_ONE.sub("", row)
+    return _MOVED.search(row) is not None
+
+
+_OF_ONE_IMAGE = rule("^ PICTURE NUMBER COLON")
+_THIS_ONE = rule("THIS (NUMBER|PICTURE)")
 
 
 def lists_several(sentence: str) -> bool:
@@ -1045,7 +1075,7 @@ _QUESTION = rule("^ (MUST|WILL|MIGHT|BE|HAVE) .* ASKED $", "(YOU|OFFER) .* ASKED
 _LOW_IS_GOOD = rule(
     "LOW (SCORE|NUMBER|SCALE)* (BE|JUDGE|ANNOUNCE|COMMA)+ (THE|LINK)* GOOD",
     "LOW (SCORE|SCALE)+ (THE|LINK)* GOOD",
-    "^ LOW GOOD",
+    "^ THE? LOW (COMMA|THE)* GOOD",
 )
 
 
@@ -1132,13 +1162,19 @@ def announces(words: str) -> bool:
     if not row:
         return True
 
-    if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT).intersection(row):
+    if _NOT_OWN.search(row):
+        return False
+
+    if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT | _UNLISTED).intersection(row):
         return True
 
     if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
         return True
 
-    if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
+    if _CONTENT.intersection(row) and not _INSTRUCTION.intersection(row):
+        return False
+
+    if not is_said_plainly(words):
         return False
 
     if _OF_THE_SOURCE.search(row) or (len(row) <= 3 and _SOURCE.intersection(row)):
@@ -1150,9 +1186,10 @@ def announces(words: str) -> bool:
 
 # "Voici mes notes après …", "… , I would rate it as follows:", "only the numbers:"
 _OWN_SCORES = rule(
-    "SELF (FINAL|GRADE|REAL)* SCORE",
+    "^ [^FROM]* SELF (FINAL|GRADE|REAL)* SCORE"
+    " (BE|ANNOUNCE|LINK|THIS|THE|PICTURE|NUMBER)* COLON? $",
+    "^ [^FROM]* (SELF|WILL)+ JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
     "^ (COURTESY|COMMA|LINK)* THE? REAL SCORE COLON? $",
-    "SELF WILL? JUDGE (IT|THIS|THE|PICTURE|ANSWER)* LINK ANNOUNCE COLON? $",
     # "Sure, as JSON:"
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )

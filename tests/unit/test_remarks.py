@@ -184,3 +184,134 @@ def test_rules_tell_what_was_not_seen_from_what_is_not_there():
 def test_what_scores_rest_on_may_be_said_before_them(opening: str, is_read: bool):
     """What was seen is harmless ahead of scores; what stands in for seeing voids them."""
     assert bool(read_text(f"{opening}\n\n{TWO}", FOUR, 2).scores) is is_read
+
+
+# Captions and closings whose every word is plain or common, but whose scores are another's, usual,
+# of other pictures, on another scale, or still to come.
+VOIDED_BY_CAPTIONS = [
+    "Here are the scores I usually give for such edits:",
+    "The scores I always start with:",
+    "Scores as they were last time:",
+    "These scores were handed to me along with the images:",
+    "Here are the numbers that came with the task:",
+    "Scores taken with care from the first table:",
+    "The scores for the source picture are as follows:",
+    "Scores of the images you will send next:",
+    "Scores that I will change after a closer look:",
+    "Scores for two similar images:",
+    "Scores on a scale of my own:",
+    "Scores, where one is the finest:",
+    "With my eyes closed, I rate them as follows:",
+    "Here are precise scores from the product page:",
+    "Die üblichen Noten für solche Bilder:",
+    "Die Noten stammen aus einem Katalog:",
+    "Voici les notes de la dernière fois :",
+    "Puntuaciones sacadas de un folleto:",
+    "I voti che mi hanno dato:",
+    "As notas que me deram:",
+    "De cijfers van de vorige keer:",
+    "Обычные оценки для таких изображений:",
+    "以下是上次的评分：",
+    "渡されたスコアは以下の通りです：",
+    "평소 점수는 다음과 같습니다:",
+]
+VOIDED_BY_CLOSINGS = [
+    "I will look at the images now.",
+    "Let me look again.",
+    "Would you like me to score the images now?",
+    "The final scores come next.",
+    "More precise scores follow.",
+    "I can give precise scores in the next step.",
+    "The scores will be checked.",
+    "Ready to score!",
+    "A second look is needed.",
+    "My assistant gave these.",
+    "The first is the second and the second is the first.",
+    "High is bad.",
+    "Feel free to put your own numbers in.",
+    "Soll ich mir die Bilder jetzt ansehen?",
+    "Ahora voy a mirar las imágenes.",
+    "接下来我会查看图片。",
+]
+HARMLESS_OPENINGS = [
+    "Let's carefully assign scores, minding the small details:",
+    "Having looked closely at both edits, I arrive at the following scores:",
+    "Okay, I'm ready to score the two edits!",
+    "Below are calibrated scores.",
+    "Here are the refined scores:",
+    "Here's the full scoring, one image after another:",
+    "As the differences are subtle, I've used fractional values.",
+    "Given the number of methods, I used one decimal to avoid ties.",
+    "Alright, here are the numbers you asked for:",
+    "Ich habe beide Bilder noch einmal genau miteinander verglichen.",
+    "Gerne, hier die Ergebnisse im Überblick:",
+    "Très bien, passons à la notation.",
+    "A continuación presento las puntuaciones, procurando evitar empates:",
+    "Molto bene, ecco i voti per ogni immagine:",
+    "Muito bem, aqui estão as notas de cada imagem:",
+    "Hier zijn de scores voor elke afbeelding:",
+    "Отлично, перейдём к оценкам.",
+    "根据前面的分析，各图像得分如下：",
+    "それでは、各画像のスコアを発表します。",
+    "좋습니다! 이미지별 점수는 다음과 같습니다.",
+]
+HARMLESS_CLOSINGS = [
+    "I appreciate your patience.",
+    "If you're ready, I can move on to Step 3.",
+    "I'm happy to walk through any of these before we compute the overall scores.",
+    "These scores are based on visual inspection alone and are inherently subjective.",
+    "I tried to avoid identical scores where possible.",
+    "These factors are partly a matter of taste, of course.",
+    "The edit is precise and everything else is well preserved.",
+    "Image 1 is the stronger edit, with a 3-point lead in S_acc.",
+    "Best quality: Image 1 with 9, though it hardly applied the edit.",
+    "Confidence: high",
+    "A gap of half a point is not significant; others may disagree.",
+    "If you weigh style more, the order would flip, but the scores stand.",
+    "Would you like me to compute S_all for each image?",
+    "Soll ich nun die Gesamtwertung berechnen?",
+    "Je peux aussi calculer la note globale si vous le souhaitez.",
+    "¿Desea que calcule ahora S_all?",
+    "Posso calcular a nota geral, se desejar.",
+    "Хотите, чтобы я рассчитал S_all?",
+    "如果需要，我可以继续计算总分 S_all。",
+    "必要であれば、S_all を計算します。",
+]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [f"{words}\n\n{TWO}" for words in VOIDED_BY_CAPTIONS]
+    + [f"{TWO}\n\n{words}" for words in VOIDED_BY_CLOSINGS],
+)
+def test_everyday_words_may_void_scores(reply):
+    """Whose scores are, what is usual and what is put off count, in whatever everyday words."""
+    assert not read_text(reply, FOUR, 2).scores
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [f"{words}\n\n{TWO}" for words in HARMLESS_OPENINGS]
+    + [f"{TWO}\n\n{words}" for words in HARMLESS_CLOSINGS],
+)
+def test_everyday_words_leave_scores_alone(reply):
+    """How the judge went about it, offers and questions leave every score, in any language."""
+    assert read_text(reply, FOUR, 2).complete
+
+
+@pytest.mark.parametrize(
+    ("words", "n", "read"),
+    [
+        ("Since there is only one edited image, here is its score:", 1, 4),
+        ("There is only one edited image.", 2, 0),
+        ("Image 3: I can't score this one, as it seems to be the source sent again.", 3, 8),
+        ("Image 3: I'm sorry, I could not open this one.\n\nJust resend it!", 3, 8),
+        ("Image 3: Désolé, je n'ai pas pu ouvrir cette image.", 3, 8),
+        ("I could not open the images.\n\nJust resend them!", 3, 0),
+    ],
+)
+def test_an_image_that_is_not_there_takes_no_other_with_it(words, n, read):
+    """One image is all where one was asked for; one that did not open is left out alone."""
+    lines = TWO.splitlines()
+    reply = f"{words}\n\n{lines[0]}" if n == 1 else f"{TWO}\n{words}"
+    assert len(read_text(reply, FOUR, n).scores) == read
