@@ -49,6 +49,7 @@ from lmmscore.parsing.remarks import (
     is_total,
     is_unsettling_note,
     kind_of,
+    leads_astray,
     lists_several,
     makes_up,
     may_be_unseen,
@@ -726,6 +727,9 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
             continue
 
         words = page.words(line)
+        if _is_given_on_a_condition(page, line) and not _is_scored_again(page, line, entries):
+            return words
+
         lead = page.text[line.head : line.factors[0].start] if line.factors else ""
         brackets = [held for held in _BRACKET.findall(lead) if any(map(str.isdigit, held))]
         scaled = any(speaks_of_scale_without(held, asked) for held in brackets)
@@ -733,6 +737,38 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
             return words
 
     return ""
+
+
+def _is_given_on_a_condition(page: Page, line: Line) -> bool:
+    """Tell whether the words ahead of an image make its scores unreal, or those behind them do:
+    "If I were lenient I'd give Image 1: …", "I would give …, were it not for the halo"."""
+    if not line.images or not line.factors or line.images[0].start > line.factors[0].start:
+        return False
+
+    ahead = page.text[line.head : line.images[0].start]
+    if leads_astray(ahead):
+        return True
+
+    told = page.text[line.head : line.end]
+    return _WOULD.search(ahead) is not None and _BUT_FOR.search(told) is not None
+
+
+def _is_scored_again(page: Page, line: Line, entries: Sequence[bool]) -> bool:
+    """Tell whether the image that a line of scores names has others further down."""
+    positions = line.images[0].positions
+    return any(
+        scored
+        and later.start > line.start
+        and positions in [image.positions for image in later.images]
+        for later, scored in zip(page.lines, entries, strict=True)
+    )
+
+
+_WOULD = re.compile(r"\b(?:would|could|might)\b|\b\w+['’]d\b", re.IGNORECASE)
+_BUT_FOR = re.compile(
+    r"[0-9][ ,;)–—-]+(?:were[ ]it[ ]not|if[ ](?:it|not)\b|had[ ]it\b|but[ ]for\b|unless\b)",
+    re.IGNORECASE,
+)
 
 
 # --- The sentences that are no part of an entry ---

@@ -321,6 +321,7 @@ WORDS = {
         verworfen streich* 取消 更正 不算 撤销 抱歉 取り消 訂正 취소 정정 철회 죄송 désolé*
         lo_siento entschuldig* scus* desculp*""",
     "ALTER": """
+        go_lower go_higher go_one_lower go_one_higher would_be_lower would_be_higher
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
         double doubled halve* halved shift* multipl* divid* subtract* deduct* transpos*
         mislabel* mis_label* relabel* renumber* mix_up mixed_up mixed got_mixed confus*

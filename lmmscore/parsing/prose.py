@@ -1448,15 +1448,16 @@ class Prose:
         lines = self.page.lines
         top = index
 
-        below = lines[index + 1 : index + 3]
-        bare = len(below) > 1 and self._is_bare_number(below[0]) and self._is_bare_name(below[1])
-        if bare and below[0].gap and not below[1].gap:
+        below = lines[index + 1 : index + _FEW_LINES]
+        for number, name in pairwise(below):
             # A blank line parts it from this name, and none from the next.
-            return True
+            parted = number.gap and not name.gap
+            if parted and self._is_bare_number(number) and self._opens_with_a_name(name):
+                return True
 
         while top:
             above = lines[top - 1]
-            if not self._is_bare_number(above) and not self._is_bare_name(above):
+            if not self._is_bare_number(above) and not self._opens_with_a_name(above):
                 break
             top -= 1
 
@@ -1465,8 +1466,9 @@ class Prose:
         opens = top == 0 or captioned or bool(above.images)
         return opens and self._is_bare_number(lines[top])
 
-    def _is_bare_name(self, line: Line) -> bool:
-        return len(line.factors) == 1 and line.factors[0].end >= line.end - 2
+    def _opens_with_a_name(self, line: Line) -> bool:
+        """Tell whether a line begins with a factor, and names no other."""
+        return len(line.factors) == 1 and line.factors[0].start == line.head
 
     def _has_letters(self, line: Line) -> bool:
         return any(each.isalpha() for each in self.page.words(line))
@@ -1651,6 +1653,9 @@ class Prose:
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
 
+
+_FEW_LINES = 6
+"""How far below its name a number may stand that is the next name's."""
 
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
 

@@ -541,6 +541,8 @@ _NOT_OWN = rule(
     "YOU (HAVE|HAD)* (JUDGE|ARRIVE) (SELF|THE|THIS|LINK)* SCORE",
     "SCORE IT* SELF (HAVE|HAD|BE)* (ARRIVE|SEE)",
     "(SCORE|THIS|IT) (BE|HAVE)* (ARRIVE|JUDGE) (LINK|COMMON)* FROM",
+    # "That is what a lenient judge would give"
+    "^ (THIS|IT) BE? LINK (THE|GRADE|GOOD|LOW|OTHER)+ (JUDGE|UNKNOWN|RATER) (WILL|MIGHT)",
     # "I have yet to see them", "still to be received"
     "SELF (HAVE|WILL) LINK* TOWARD (SEE|ARRIVE)",
     "TOWARD BE (SEE|ARRIVE|JUDGE|SCORE)",
@@ -1211,6 +1213,20 @@ def gives(words: str) -> bool:
     if _GIVING.issuperset(row):
         return True
     return not _DOUBT.intersection(row) and _GIVES.search(row) is not None
+
+
+def leads_astray(lead: str) -> bool:
+    """Tell whether words that lead up to an image's name make what follows no verdict on it:
+    "I will answer in the form", "If I were lenient I'd give"."""
+    row = row_of(lead)
+    if _CONDITION.match(row):
+        return True
+    return kind_of(lead.rstrip(_QUOTES)) in _NOT_IN_EARNEST and not _FINAL_WORD.intersection(row)
+
+
+_CONDITION = rule("^ (COURTESY|COMMA|LINK)* IF (SELF|IT|THIS|THE) .* (SELF|WILL|JUDGE)")
+_QUOTES = " \t\"'“”„«‘’`"
+_NOT_IN_EARNEST = frozenset((Kind.EXAMPLE, Kind.HYPOTHESIS, Kind.OTHERS))
 
 
 def opens_plainly(words: str) -> bool:

@@ -442,3 +442,32 @@ def test_a_column_that_could_be_two_things_is_one():
     """ "Edited image" heads scores here, and could head images: nothing breaks on it."""
     table = "| Factor | Ground truth image | Edited image |\n|---|---|---|\n| S_acc | 9 | 4 |"
     assert read_text(table, FOUR, 1).scores == {(1, "acc"): 4}
+
+
+TWO = (
+    "Image 1: S_acc 9, S_pre 9, S_qua 9, S_real 9 and Image 2: S_acc 9, S_pre 8, S_qua 9, S_real 7"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"If I were lenient I'd give {TWO}. But I am strict.",
+        f"{TWO}\n\nThat is what a lenient judge would give.",
+        f"{TWO}\n\nI would go lower.",
+        f"I would give {TWO}, were it not for the halo; as it is, deduct three.",
+        f'I will answer in the form "{TWO}" as soon as I have both.',
+    ],
+)
+def test_what_would_be_given_is_not_given(text):
+    """Scores on a condition, or another's, are no verdict, however complete they look."""
+    assert read_text(f"I would give {TWO}.", FOUR, 2).complete
+    assert read_text(text, FOUR, 2).scores == {}
+
+
+@pytest.mark.parametrize("reason", [": sharp", "\nsharp", ""])
+def test_a_number_above_its_factor_is_not_that_of_the_factor_before(reason):
+    """A blank line parts a number from the name above it."""
+    text = f"**7/10**\nS_acc{reason}\n\n**9/10**\nS_pre{reason}\n\n**5/10**\nS_qua{reason}"
+    right = {(1, "acc"): 7, (1, "pre"): 9, (1, "qua"): 5}
+    assert read_text(text, FOUR, 1).scores.items() <= right.items()
