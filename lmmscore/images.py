@@ -585,6 +585,13 @@ class PictureFiles:
         self._listing = FolderListing(root)
         self._inside: dict[str, bool] = {}
 
+    def silent(self) -> PictureFiles:
+        """Return the same files, looked at again without reporting the same problems again."""
+        files = PictureFiles(self.root, lambda *_: None)
+        files._listing = self._listing
+        files._inside = self._inside
+        return files
+
     def edits(
         self,
         template: str,
