@@ -872,7 +872,7 @@ def _is_low(said: re.Match[str], scale: Any) -> bool:
     if not ends or None in ends:
         return False
 
-    return float(said[1]) == float(ends[said[2].lower() == "worst"])
+    return bool(float(said[1]) == ends[said[2].lower() == "worst"])
 
 
 def _meant(factors: list[FactorData], text: str, said: re.Match[str]) -> list[FactorData]:
