@@ -299,7 +299,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
     plan = _plan(request, whole, protocol, replayed or resumed)
     plan = _with_anchors(replace(plan, chosen=plan.chosen or chosen), request, whole)
-    # What was answered before is derived again from whatever the pictures are now.
+    # A replay asks nothing new: what failed in the run that is replayed fails again.
     if judge and request.recorded is None:
         refuse_broken_pictures(plan)
 
