@@ -43,7 +43,15 @@ from lmmscore.options import (
     same_as,
     taken,
 )
-from lmmscore.plan import Order, Plan, Protocol, Unit, load_protocol, make_plan
+from lmmscore.plan import (
+    Order,
+    Plan,
+    Protocol,
+    Unit,
+    load_protocol,
+    make_plan,
+    refuse_broken_pictures,
+)
 from lmmscore.records import OVERALL, Item
 from lmmscore.run_folder import NO_READER, Circumstances, Manifest, Run, recorded_run
 from lmmscore.run_writer import RunWriter
@@ -290,8 +298,12 @@ def prepare(request: Request, judge: str = "") -> Prepared:
         protocol = _resumed_protocol(protocol, request, resumed)
 
     plan = _plan(request, whole, protocol, replayed or resumed)
-    plan = replace(plan, chosen=plan.chosen or chosen)
-    return Prepared(_with_anchors(plan, request, whole), folder, resumed)
+    plan = _with_anchors(replace(plan, chosen=plan.chosen or chosen), request, whole)
+    # A replay asks nothing new: what failed in the run that is replayed fails again.
+    if judge and request.recorded is None:
+        refuse_broken_pictures(plan)
+
+    return Prepared(plan, folder, resumed)
 
 
 def _replayed(request: Request) -> Run | None:

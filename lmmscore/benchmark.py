@@ -56,6 +56,9 @@ Row = dict[str, Any]
 
 _KIND = re.compile(r"[a-z][a-z0-9_]*")
 
+_ENOUGH_ITEMS = 5
+"""Of how many items the edits are looked at for methods that are not listed."""
+
 
 class _StrictFile(StrictModel):
     # An id or a task may be written as a number.
@@ -146,7 +149,9 @@ class BenchmarkFile(_StrictFile):
         "instruction; or the items."
     )
     images: ImageTemplates | None = Field(
-        None, description="Path templates; needed when items is a file."
+        None,
+        description="Path templates; needed when items is a file. Of items that are written out "
+        "they find what those do not give themselves.",
     )
     methods: list[str] | dict[str, str] | None = Field(
         None,
@@ -409,23 +414,32 @@ class _BenchmarkReader:
     # Items
 
     def _inline(self, rows: list[tuple[str, Row]]) -> list[Item]:
-        """Return the items that are written out, except those with a problem."""
-        items = []
+        """Return the items that are written out, except those with a problem.
+
+        What one does not say of its pictures, the path templates do.
+        """
+        written: list[tuple[str, InlineItem]] = []
         for place, row in rows:
             parsed = complaints(InlineItem, row)
             if isinstance(parsed, list):
                 for says in parsed:
                     self._problem(place, says.kind, says)
+            elif self._has_columns(place, row):
+                written.append((place, parsed))
 
-                continue
-
-            if not self._has_columns(place, row):
-                continue
-
+        templates = self.file.images.pictures() if self.file.images else {}
+        by_template = self._edits([(place, _row_of(parsed)) for place, parsed in written])
+        items = []
+        for place, parsed in written:
+            own = parsed.pictures()
             images = {
-                kind: self.files.inside(value, f"{place}, {kind}")
-                for kind, value in parsed.pictures().items()
+                kind: self.files.inside(value, f"{place}, {kind}") for kind, value in own.items()
             }
+            for kind, template in templates.items():
+                if kind not in own:
+                    where = f"{place}, images.{kind}"
+                    images[kind] = self.files.file(template, _row_of(parsed), where)
+
             edits = {
                 method: self.files.inside(value, f"{place}, edits.{method}")
                 for method, value in parsed.edits.items()
@@ -436,12 +450,22 @@ class _BenchmarkReader:
                     parsed.task,
                     parsed.instruction,
                     self._present(images),
-                    self._present(edits),
+                    self._present(edits)
+                    if edits
+                    else by_template.get(parsed.id, self._present({})),
                     parsed.fields,
                 )
             )
 
         return items
+
+    def _edits(self, rows: list[tuple[str, Row]]) -> dict[str, PathMap]:
+        """Return each item's edits where the path template leads to them; none without one."""
+        if self.file.images is None:
+            return {}
+
+        methods = list(self.file.methods or ())
+        return self.files.edits(self.file.images.edit, methods, rows, self.file.images.pictures())
 
     def _from_templates(self, rows: list[tuple[str, Row]]) -> list[Item]:
         """Return the items of a table, their pictures found by path templates."""
@@ -452,9 +476,7 @@ class _BenchmarkReader:
 
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
-        methods = list(self.file.methods or ())
-        edits = self.files.edits(self.file.images.edit, methods, rows, templates)
-
+        edits = self._edits(rows)
         items = []
         for place, row in rows:
             images = {
@@ -511,12 +533,16 @@ class _BenchmarkReader:
             )
             self._problem(place, "unknown-method", says)
 
-        empty = [name for name in methods if name not in found]
-        if not empty or not rows:
+        if not rows:
             return
 
-        # Only where a listed method has no edit at all: looking through the folders takes a while.
-        unused = self._methods_on_disk(rows) - set(methods)
+        empty = [name for name in methods if name not in found]
+        # All items only where a listed method has no edit at all: looking for them takes a while.
+        unused = self._methods_on_disk(rows if empty else rows[:_ENOUGH_ITEMS]) - set(methods)
+        if not empty:
+            self._warn_of_unlisted(unused, place)
+            return
+
         for name in empty:
             hint = nearest(name, unused)
             if not hint and unused:
@@ -525,31 +551,57 @@ class _BenchmarkReader:
             says = f"no edit of {name!r} was found, for any item{hint}; correct or remove the name"
             self._problem(place, "method-without-edits", says, "problem")
 
+    def _warn_of_unlisted(self, names: set[str], place: str) -> None:
+        """Warn of methods that have edits and are not judged, having been added later perhaps."""
+        template = self.file.images.edit if self.file.images else ""
+        # ID_METHOD.png is not sure: the rest of another item's id may look like a method.
+        if not re.search(r"(?:^|/)\{method\}(?:/|\.)", template):
+            return
+
+        for name in sorted(names):
+            says = (
+                f"there are pictures of {name!r} where edits are, but it is not listed, so it is "
+                "not judged; if it is a method, add its name here"
+            )
+            self._problem(place, "unlisted-method", says, "warning")
+
     def _check_names(self, methods: list[str], place: str) -> None:
-        """Report methods that tables would call by the same name."""
+        """Report methods that tables would call by the same name, or by nearly the same."""
         called: dict[str, list[str]] = {}
+        alike: dict[str, list[str]] = {}
         for method in dict.fromkeys(methods):
-            called.setdefault(self._method_names().get(method, method), []).append(method)
+            name = self._method_names().get(method, method)
+            called.setdefault(name, []).append(method)
+            alike.setdefault(name.casefold(), []).append(name)
 
         for name, same in called.items():
             if len(same) > 1:
                 says = f"{listed(same)} are all called {name!r} in tables; give each its own name"
                 self._problem(place, "duplicate", says, "problem")
 
+        for names in alike.values():
+            if len(set(names)) > 1:
+                says = (
+                    f"{listed(names)} differ in capitals alone, and names in human ratings are "
+                    "matched without regard to them; rename one, unless they are the same method"
+                )
+                self._problem(place, "similar-names", says, "warning")
+
     def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
         """Return the methods that have edits, listed or not, to suggest one for a mistyped name."""
         images = self.file.images
-        if images is None or isinstance(self.file.items, list):
-            return set()
-
-        if "{method}" not in images.edit:
+        if images is None or "{method}" not in images.edit:
             return set()
 
         # Its problems were reported when the listed methods were looked for.
-        silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
-        edits = silent.discovered(images.edit, named, images.pictures())
+        edits = self.files.silent().discovered(images.edit, named, images.pictures())
         return {method for by_method in edits.values() for method in by_method}
+
+
+def _row_of(item: InlineItem) -> Row:
+    """Return what path templates may name of an item that is written out."""
+    return {**item.fields, "id": item.id, "task": item.task, "instruction": item.instruction}
 
 
 def _with_all_columns(items: list[Item]) -> list[Item]:
@@ -677,7 +729,11 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
     for folder, names in sorted(_left_over(used, benchmark.root).items()):
         if names:
             examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-            says = f"{counted(len(names), 'picture')} that nothing uses: {examples}"
+            says = (
+                f"{counted(len(names), 'picture')} that nothing uses: {examples}; if they are "
+                f"edits, add their method to {benchmark.path.name}, or write it again with "
+                "`lmmscore init FOLDER --force`"
+            )
             problems.append(BenchmarkProblem(str(folder), "unused-pictures", says, level="warning"))
 
     return problems[:_MOST_FOLDERS]

@@ -36,6 +36,7 @@ from lmmscore.errors import DialogError, FileProblem, alternatives, nearest
 from lmmscore.records import OVERALL, Item
 from lmmscore.resources import bundled
 from lmmscore.scales import (
+    OPEN,
     Factor,
     Formula,
     Overall,
@@ -576,6 +577,13 @@ def _slot_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
 def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Iterator[str]:
     """Yield why a turn cannot show a kind of picture."""
+    if kind == OPEN:
+        yield (
+            f"{where}: an open question: which images does it show? Write show: [source, edit], or "
+            "import it again with --set show=source,edit"
+        )
+        return
+
     if kind == "edit":
         yield from _edit_incoherences(dialog, turn, where)
         return

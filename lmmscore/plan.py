@@ -9,11 +9,20 @@ import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, alternatives, counted, listed
+from lmmscore.errors import (
+    BenchmarkError,
+    DialogError,
+    ImageProblem,
+    alternatives,
+    counted,
+    listed,
+)
+from lmmscore.images import refuse_broken
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -487,6 +496,31 @@ def _refuse_lacking(
         f"give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
+
+
+def refuse_broken_pictures(plan: Plan) -> None:
+    """Raise BenchmarkError, naming the pictures, where one that is to be shown is broken.
+
+    Found only when it is shown, it would cost every method the item.
+    """
+    methods = (*plan.benchmark.methods, *plan.beside)
+    broken: dict[Path, str] = {}
+    for item in (*plan.benchmark.items, *plan.anchors):
+        shown = [item.images[kind] for kind in plan.protocol.images_needed(item)]
+        shown += [item.edits[method] for method in methods if method in item.edits]
+        for path in shown:
+            try:
+                refuse_broken(path)
+            except ImageProblem as error:
+                broken[path] = str(error)
+
+    if broken:
+        number = counted(len(broken), "picture is", "pictures are")
+        raise BenchmarkError(
+            "\n".join(list(broken.values())[:10])
+            + f"\n{number} broken; an edit whose file you remove counts as missing, and "
+            "`lmmscore check` lists every problem"
+        )
 
 
 def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark) -> None:

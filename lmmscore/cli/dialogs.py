@@ -189,8 +189,8 @@ def check(names: tuple[str, ...]) -> None:
     "--set",
     "answers",
     metavar="NAME=VALUE",
-    help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, factors=a,b, "
-    "show=reference,edit, instruction=none, …",
+    help="Answer an open question: overall=mean, scale=1-10 (a range), scale.FACTOR=0,1 (these "
+    "values alone), factors=a,b, show=reference,edit, instruction=none, …",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def import_(
@@ -219,6 +219,7 @@ def import_(
     else:
         draft = import_document(source, name or "", answers)
         target = _write(draft.data["dialog"], draft.as_yaml(), out, force)
+        say_notes(draft.notes)
         for key, text in draft.questions.items():
             click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
 

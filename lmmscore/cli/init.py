@@ -101,9 +101,10 @@ def command(
 ) -> None:
     """Recognise how a FOLDER of images is laid out, say why, and write its benchmark.yaml.
 
-    Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
-    Instructions that cannot be found are left empty for you to fill in: `lmmscore check` lists
-    them.
+    Prints the path of the file. The items go to items.csv beside it, unless a table of yours serves
+    as it is, or no pattern of paths fits all pictures. Nothing is overwritten without --force, and
+    no picture is touched. Instructions that cannot be found are left empty for you to fill in:
+    `lmmscore check` lists them.
     """
     from lmmscore.importers.benchmark_writer import read, write_benchmark
 
@@ -197,7 +198,9 @@ def _advice(found: Found) -> list[str]:
         lines.append(f"Instructions still to be filled in: {missing} of {len(found.items)}.")
 
     if found.templates and found.methods:
-        lines.append("Without the list of methods, they are found from the files.")
+        lines.append(
+            "A new method is judged once it is in the list; without a list, all found are."
+        )
 
     return lines
 
@@ -216,6 +219,9 @@ def _summary(found: Found) -> str:
 
 def _say_next(found: Found, written: Written) -> None:
     click.echo(_summary(found), err=True)
+    if written.items_are_new:
+        click.echo(f"wrote {written.items}, too: id, task and instruction of every item", err=True)
+
     empty = sum(not item.instruction for item in found.items)
     if empty:
         where = written.items or written.benchmark

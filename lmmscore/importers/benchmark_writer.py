@@ -301,6 +301,9 @@ class Written:
     items: Path | None
     """The items file, new or the user's own; None where the items are in benchmark.yaml itself."""
 
+    items_are_new: bool
+    """Whether the items file was written, too."""
+
     outside_root: Path | None
     """Where the pictures are, if not inside the folder of benchmark.yaml."""
 
@@ -337,7 +340,7 @@ def write_benchmark(found: Found, out: Path, name: str, header: list[str], force
     dumped = yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=10_000)
     contents[out] = comment + dumped
     _write_all(contents, force)
-    return Written(out, items, outside)
+    return Written(out, items, items in contents, outside)
 
 
 def _widen(found: Found) -> None:

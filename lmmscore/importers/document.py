@@ -25,6 +25,7 @@ from lmmscore.importers.factors import (
     FactorData,
     answered_factors,
     factors_of_chat,
+    lower_is_better,
     open_scales,
     parse_scale,
 )
@@ -601,7 +602,9 @@ def avoids_ties(transcript: Transcript) -> bool:
 
 
 ANSWERS = ("overall", "scale", "show", "task", "instruction", "factors", "read")
-"""What can be answered at import, besides `scale.FACTOR` and `slot.NAME`."""
+"""What can be answered at import, besides those that end in the name of a factor or a slot."""
+
+_ANSWERS_FOR_ONE = {"scale.": "FACTOR", "better.": "FACTOR", "slot.": "NAME"}
 
 REPAIR = (
     "Some scores could not be read from your answer:\n\n{{problems}}\n\n"
@@ -706,6 +709,7 @@ def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[st
     weighted = bool(factors) and all("weight" in factor for factor in factors)
     head |= {"covers": "item", "avoid_ties": avoids_ties(transcript)}
     rule = "weighted" if weighted else ""
+    questions |= _directions(factors, text, answers)
     return _draft(head, factors, turns, questions, answers, rule)
 
 
@@ -717,7 +721,8 @@ def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, 
     asks = draft.factors or draft.covers == "pair"
     if not asks and not re.search(r"\bscor|\brat(?:e|ing)\b", text, re.IGNORECASE):
         raise DialogError(
-            f"{words.origin}: neither a chat transcript nor a prompt that asks for scores"
+            f"{words.origin}: neither a chat transcript nor a prompt that asks for scores; if it "
+            "does ask for some, name them: --set factors=success,quality"
         )
 
     head |= {"format": 2, "covers": draft.covers}
@@ -727,8 +732,28 @@ def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, 
         columns = ", ".join(dict.fromkeys(draft.fields))
         notes.append(f"It says these columns of the items file: {columns}.")
 
-    made = _draft(head, draft.factors, [draft.turn], draft.questions, answers, rule)
-    return Draft(made.data, made.questions, tuple(notes))
+    questions = draft.questions | _directions(draft.factors, text, answers)
+    made = _draft(head, draft.factors, [draft.turn], questions, answers, rule)
+    return Draft(made.data, made.questions, (*notes, *made.notes))
+
+
+def _directions(factors: list[FactorData], text: str, answers: Mapping[str, str]) -> dict[str, str]:
+    """Return a question for each factor whose lower scores the words call better.
+
+    Tables, ranks and rules all take a higher score for a better one.
+    """
+    questions = {}
+    for key in lower_is_better(factors, text):
+        answer = answers.get(f"better.{key}", "")
+        if answer != "high":
+            questions[f"better.{key}"] = (
+                "the words say that lower is better, but a higher score counts as better "
+                "in every table and rule; reword the prompt so that high is good and import it "
+                "again, or leave the factor out: --set factors=OTHERS. Answer high if a higher "
+                "score is better after all"
+            )
+
+    return questions
 
 
 def _draft(
@@ -740,6 +765,7 @@ def _draft(
     rule: str,
 ) -> Draft:
     """Return the dialog with the user's answers taken in, and what is still open."""
+    notes: list[str] = []
     for factor in factors:
         answer = answers.get(f"scale.{factor['key']}", "")
         if not answer and factor["scale"] == OPEN:
@@ -747,6 +773,7 @@ def _draft(
 
         if answer:
             factor["scale"] = _scale_typed(answer)
+            notes.append(_as_understood(factor))
 
     rule = answers.get("overall", rule)
     _refuse_misfits(answers, factors)
@@ -766,7 +793,18 @@ def _draft(
     if head["covers"] == "pair":
         del data["factors"]
 
-    return Draft({key: value for key, value in data.items() if value not in ({}, False)}, questions)
+    data = {key: value for key, value in data.items() if value not in ({}, False)}
+    return Draft(data, questions, tuple(notes))
+
+
+def _as_understood(factor: FactorData) -> str:
+    """Return the scale that a user typed, in words: `0,100` may be meant as a range."""
+    values = factor["scale"].get("values", [])
+    note = f"{factor['key']} may be {Scale.model_validate(factor['scale'])}"
+    if len(values) == 2 and values[0] + 1 < values[1]:
+        note += f" and nothing between; for the range write {values[0]}-{values[1]}"
+
+    return note
 
 
 # Answers
@@ -800,7 +838,7 @@ def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> No
 
     keys = [factor["key"] for factor in factors]
     for name in answers:
-        key = name.removeprefix("scale.")
+        key = name.removeprefix("scale.").removeprefix("better.")
         if key != name and key not in keys:
             known = ", ".join(keys) or "none"
             raise DialogError(
@@ -825,8 +863,8 @@ def _refuse_odd_images(answer: str) -> None:
 
 def _refuse_unknown(answers: Mapping[str, str]) -> None:
     for name in answers:
-        if name not in ANSWERS and not name.startswith(("scale.", "slot.")):
-            known = ", ".join([*ANSWERS, "scale.FACTOR", "slot.NAME"])
+        if name not in ANSWERS and not name.startswith(tuple(_ANSWERS_FOR_ONE)):
+            known = ", ".join([*ANSWERS, *(f"{a}{b}" for a, b in _ANSWERS_FOR_ONE.items())])
             hint = nearest(name, ANSWERS)
             raise DialogError(f"nothing is asked by the name {name!r}{hint}; known: {known}")
 

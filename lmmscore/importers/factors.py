@@ -71,7 +71,8 @@ _INTEGERS = re.compile(
 )
 _LEVEL = re.compile(
     rf"^[\s>*•\-–#`]*(?:\w+\s*\()?(?:score[sd]?\s*(?:=|of|:)?\s*)?[*_`]*\(?({_NUMBER})\)?[*_`]*"
-    r"(?:\s*points?)?[*_`]*(?=\s*[:=(–—-]|\s+[*_`]*[A-Z(]|\s{2,}|\s*$|\s+if\b)",
+    r"(?!\s*[-–—]\s*\d+\s*\))(?:\s*points?)?[*_`]*"
+    r"(?=\s*[:=(–—-]|\s+[*_`]*[A-Z(]|\s{2,}|\s*$|\s+if\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SCORE_VALUE = re.compile(
@@ -586,12 +587,20 @@ _LINE_VALUE = re.compile(
     re.IGNORECASE,
 )
 
+_LEAD_IN = re.compile(
+    r"^(?:please\s+)?(?:reply|respond|answer|return|output|write|end|finish|conclude|give|provide|"
+    r"state|use)\s+(?:(?:only|just|exactly|it|finally|with|as|in|by|the|your|an?|this|form|format|"
+    r"line)\s+)+",
+    re.IGNORECASE,
+)
+"""What asks for the line rather than names the factor: `Reply with Score: X`."""
+
 
 def _from_lines(text: str) -> FoundFactors:
     """Name: A number from 1 to 5. / **Final Score:** **X** / Score: [Your Score]"""
     factors: list[FactorData] = []
     for match in _LINE.finditer(text):
-        name = match["name"].strip(" *_")
+        name = _LEAD_IN.sub("", match["name"].strip(" *_"))
         if not _LINE_VALUE.fullmatch(match["value"]) or _no_factor_name(name):
             continue
 
@@ -622,13 +631,14 @@ def _no_factor_name(name: str) -> bool:
 _COUNTS = {word: number for number, word in enumerate("two three four five six".split(), 2)}
 _ANNOUNCED = re.compile(
     r"\b(?P<count>two|three|four|five|six|[2-9])\s+(?:[\w-]+\s+){0,3}"
-    r"(?:scores|dimensions|aspects|metrics|criteria|perspectives|factors|ratings)\b"
+    r"(?:scores|numbers|dimensions|aspects|metrics|criteria|perspectives|factors|ratings)\b"
     r"|\b(?:score|rate|grade)\s+each\s+\w+[^.\n]{0,30}?\d{1,3}\s*(?:-|–|to)\s*\d{1,3}",
     re.IGNORECASE,
 )
 _CRITERION = re.compile(
     r"^[ \t>]*(?:\(?(?:\d|[a-h])[.):]\)?|[-*•])\s*[*_]*(?P<name>[A-Z][\w &/'’-]{2,50}?)"
-    r"(?:\s*\([^()\n]{1,20}\))?[*_]*\s*(?::|—|–|\s-\s)",
+    r"(?:\s*\(\s*\d+\s*(?:-|–|to)\s*\d+\b[^()\n]{0,50}\)"
+    r"|(?:\s*\([^()\n]{1,20}\))?[*_]*\s*(?::|—|–|\s-\s))",
     re.MULTILINE,
 )
 
@@ -705,7 +715,12 @@ def _factor(key: str, value: str, text: str) -> FactorData:
 
 
 def _scale_for(key: str, text: str) -> Any:
-    """Return the scale of one factor: from the section about it, else from the whole text."""
+    """Return the scale of one factor: as it stands beside its name, `Success (1-10)`, else from the
+    section about it, else from the whole text."""
+    beside = re.search(rf"\b{_spelt(key)}[*_`\"]*\s*\(([^()\n]{{1,60}})\)", text, re.IGNORECASE)
+    if beside is not None and scale_in_form(beside[1]) != OPEN:
+        return scale_in_form(beside[1])
+
     section = _section_about(key, text)
     if section != text:
         scale = scale_of(section)
@@ -713,6 +728,11 @@ def _scale_for(key: str, text: str) -> Any:
             return scale
 
     return scale_of(text)
+
+
+def _spelt(name: str) -> str:
+    """Return an expression for a name, with underscores or with spaces."""
+    return r"[\s_-]*".join(map(re.escape, re.findall(r"[^\W_]+", name)))
 
 
 _HEADING = re.compile(
@@ -795,7 +815,11 @@ def _title(key: str) -> str:
 def answered_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
     """Return the factors that a user names, on the scale the text states; none unanswered."""
     names = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
-    return [{"key": slug(name), "name": name, "scale": scale_of(text)} for name in names]
+    stated = {factor["key"]: factor["scale"] for factor in factors_of_prompt(text).factors}
+    return [
+        {"key": slug(name), "name": name, "scale": stated.get(slug(name)) or _scale_for(name, text)}
+        for name in names
+    ]
 
 
 def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
@@ -809,6 +833,60 @@ def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
             )
 
     return questions
+
+
+# Which end of a scale is good: higher scores rank first everywhere.
+
+_LOWER_IS_BETTER = re.compile(
+    r"\b(?:lower|smaller|fewer|less)\b[^.;\n]{0,30}?\b(?:better|best|preferable|preferred)\b"
+    r"|\b(?:higher|larger|greater|more)\b[^.;\n]{0,30}?\b(?:worse|worst)\b",
+    re.IGNORECASE,
+)
+_END_NAMED = re.compile(
+    rf"(?<![\d.])({_NUMBER})\s*(?:[=:(]|is|being|means|for)\s*(?:the\s+)?(best|perfect|ideal|worst)\b",
+    re.IGNORECASE,
+)
+
+
+def lower_is_better(factors: list[FactorData], text: str) -> list[str]:
+    """Return the keys of the factors of which a text says that lower scores are better.
+
+    It speaks of the factor that it named last, among all it asks for, else of the one that its line
+    names next.
+    """
+    keys: dict[str, None] = {}
+    asked = factors_of_prompt(text).factors
+    for said in [*_LOWER_IS_BETTER.finditer(text), *_END_NAMED.finditer(text)]:
+        meant = _meant([*factors, *asked], text, said)
+        keys |= {factor["key"]: None for factor in meant if _is_low(said, factor["scale"])}
+
+    return [factor["key"] for factor in factors if factor["key"] in keys]
+
+
+def _is_low(said: re.Match[str], scale: Any) -> bool:
+    """Whether words such as `0 = best` or `10 is worst` put the good end of a scale at its foot."""
+    if said.re is not _END_NAMED:
+        return True
+
+    ends = [scale.get("min"), scale.get("max")] if isinstance(scale, dict) else []
+    if not ends or None in ends:
+        return False
+
+    return bool(float(said[1]) == ends[said[2].lower() == "worst"])
+
+
+def _meant(factors: list[FactorData], text: str, said: re.Match[str]) -> list[FactorData]:
+    """Return the factor that a passage speaks of; all of them where it names none."""
+    rest_of_line = text[said.end() :].partition("\n")[0]
+    places: list[tuple[int, FactorData]] = []
+    after: list[tuple[int, FactorData]] = []
+    for factor in factors:
+        name = re.compile(rf"(?<![^\W_]){_spelt(factor.get('name') or factor['key'])}", re.I)
+        places += [(found.start(), factor) for found in name.finditer(text, 0, said.start())]
+        after += [(-found.start(), factor) for found in name.finditer(rest_of_line)]
+
+    nearest = max(places or after, key=lambda each: each[0], default=None)
+    return factors if nearest is None else [nearest[1]]
 
 
 # Chats: factors by symbols such as S_acc

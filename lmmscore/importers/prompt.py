@@ -37,6 +37,12 @@ _IMAGES = {
     "source": r"(?:source|src|original|orig|input|before|raw)_(?:image|img|picture)",
     "mask": r"mask(?:_(?:image|img))?",
 }
+_BARE_IMAGES = {
+    "source": frozenset("src source orig original before".split()),
+    "edit": frozenset("edited edit output result generated after".split()),
+}
+"""Names that stand for images where a prompt has a placeholder for each of the two."""
+
 _ANY_IMAGE = re.compile(
     r"(?:(?:the|insert|uploaded)_)?(?:image|img|picture|photo)s?(?:_?(?:\d|token|placeholder|here))*"
 )
@@ -103,16 +109,21 @@ class SlottedWords:
     expected: list[str] = field(default_factory=list)
     """The images that the words speak of, in the order in which nameless placeholders hold them."""
 
+    bare: dict[str, str] = field(default_factory=dict)
+    """The kinds of image that placeholders such as {src} and {edited} stand for, by their names."""
+
 
 def with_slots(text: str, answers: Mapping[str, str], pair: bool) -> SlottedWords:
     """Return the words with slots. `answers` says what unknown placeholders are, by their name."""
     python = _is_format_string(text)
     expected = typed_images(answers) or images_of(text)
     found = SlottedWords("", pair=pair, expected=_with_both_edits(expected) if pair else expected)
+    places = [_Placeholder(match, text) for match in _FORMS.finditer(text)]
+    found.bare = _bare_images(places)
     pieces: list[str] = []
     end = 0
-    for match in _FORMS.finditer(text):
-        slot = _slot(_Placeholder(match, text), python, answers, found)
+    for place in places:
+        slot = _slot(place, python, answers, found)
         if slot is None:
             continue
 
@@ -120,13 +131,25 @@ def with_slots(text: str, answers: Mapping[str, str], pair: bool) -> SlottedWord
         if kind != slot:
             found.images.append(kind)
 
-        pieces.append(_plain_words(text[end : match.start()], python))
+        pieces.append(_plain_words(text[end : place.start], python))
         pieces.append("{{" + slot + "}}")
-        end = match.end()
+        end = place.end
 
     pieces.append(_plain_words(text[end:], python))
     found.text = "".join(pieces)
     return found
+
+
+def _bare_images(places: list[_Placeholder]) -> dict[str, str]:
+    """Return the kind of image by name, where a prompt has both the source and the edit so."""
+    kinds = {}
+    for place in places:
+        for kind, names in _BARE_IMAGES.items():
+            is_text = re.search(r"caption|prompt|text|descri|instruct", place.start_of_line, re.I)
+            if place.form not in {"angles", "square"} and place.name in names and not is_text:
+                kinds[place.name] = kind
+
+    return kinds if {"source", "edit"} <= set(kinds.values()) else {}
 
 
 def _plain_words(text: str, python: bool) -> str:
@@ -238,6 +261,9 @@ def _meant(place: _Placeholder, found: SlottedWords) -> str | None:
         placed = _image_placed(place, found)
         if placed is not None:
             return placed
+
+    if place.name in found.bare:
+        return f"show.{found.bare[place.name]}"
 
     meaning = _meaning(place.name)
     if meaning == "instruction":

@@ -143,6 +143,30 @@ def test_without_a_source_folder_it_asks(tmp_path: Path) -> None:
     assert benchmark.methods == ("A", "B")
 
 
+# A folder an item
+
+
+@pytest.mark.parametrize(
+    ("above", "template", "tasks"),
+    [("", "{id}/{method}.png", ("all",)), ("sea/", "{task}/{id}/{method}.png", ("sea",))],
+)
+def test_a_folder_an_item(
+    tmp_path: Path, above: str, template: str, tasks: tuple[str, ...]
+) -> None:
+    """Folders with a source in each are items, and the files beside it are named by method."""
+    paint(tmp_path, *(f"{above}{name}/{file}.png" for name in ("cat", "dog")
+                      for file in ("source", "gt", "A", "B b")))  # fmt: skip
+    paint(tmp_path, f"{above}fox/source.png", f"{above}fox/gt.png")
+    result = run(tmp_path, "--instruction", "x")
+    assert "one folder per item" in result.stderr
+    assert f"wrote {tmp_path / 'items.csv'}" in result.stderr
+    assert template in (tmp_path / "benchmark.yaml").read_text()
+    benchmark = load_benchmark(tmp_path)
+    assert edits(benchmark) == {"cat": {"A", "B b"}, "dog": {"A", "B b"}, "fox": set()}
+    assert set(benchmark.items[0].images) == {"source", "reference"}
+    assert benchmark.tasks == tasks
+
+
 # ID_METHOD beside ID_src
 
 

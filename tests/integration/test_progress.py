@@ -58,8 +58,9 @@ def unscored(result: Result, reason: str) -> Result:
     """The same unit with every edit refused."""
     from dataclasses import replace
 
+    none = [replace(row, score=None, outcome=Outcome.REFUSED) for row in result.scores]
     scores = tuple(
-        replace(row, score=None, outcome=Outcome.REFUSED, reason=reason) for row in result.scores
+        replace(row, reason=f"acc: {reason}" if row.factor == "overall" else reason) for row in none
     )
     failure = Ending(Outcome.REFUSED, reason)
     played = tuple(

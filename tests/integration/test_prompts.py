@@ -124,7 +124,10 @@ def test_a_published_prompt_plays_once_its_questions_are_answered(
          "degree of blur.", {"shape": FIVE, "blur": FIVE}),
         ("Give two scores:\n1. Shape: is it right?\n2. Hue: is it right?",
          {"shape": FIVE, "hue": FIVE}),
+        ("Give two numbers:\n- Shape (0-100): is it right?\n- Hue (0-10, lower is better)",
+         {"shape": {"min": 0, "max": 100}, "hue": TEN}),
         ("Then give the final score.", {"score": FIVE}),
+        ("Reply with Score: X", {"score": FIVE}),
         ('{"checks": [{"question": "…", "score": 1}], "score_reason": "", "final_score": 3.5}',
          {"final_score": FIVE}),
         ('{"shape": X, "overall": X}', {"shape": FIVE, "overall_score": FIVE}),
@@ -168,6 +171,28 @@ def test_a_scale_is_read_as_stated_or_asked_for(tmp_path: Path, said: str, scale
     assert ("scale.fit_score" in draft.questions) == (scale == "?")
 
 
+@pytest.mark.parametrize(
+    ("form", "asked"),
+    [
+        ('{"fit": <1-10, higher is better>, "excess": <0-100, lower is better>}', {"excess"}),
+        ('{"fit": <1-10>, "excess": <0-100>}\nLower scores are better for excess.', {"excess"}),
+        ('{"fit": <1-10>, "excess": <0-100>}\nfit: 10 is perfect. excess: 0 = perfect', {"excess"}),
+        ('{"fit": <1-10>, "excess": <1-5>}\nfit: 1 (worst) to 10 (best)', set()),
+        ("Excess: [0-10]\nThe higher it is, the worse.", {"excess"}),
+    ],
+)
+def test_a_factor_of_which_lower_is_better_is_never_taken_for_another(
+    tmp_path: Path, form: str, asked: set[str]
+) -> None:
+    """Tables and rules rank high scores first, so such a dialog cannot be played unanswered."""
+    text = f"Compare the original image with the edited image: {{instruct}}\n{form}\n"
+    questions = draft_of(tmp_path, text, overall="mean").questions
+    assert set(questions) == {f"better.{key}" for key in asked}
+    after_all = {f"better.{key}": "high" for key in asked}
+    assert not draft_of(tmp_path, text, overall="mean", **after_all).questions
+    assert not draft_of(tmp_path, text, overall="mean", factors="fit", scale="1-10").questions
+
+
 # Slots
 
 
@@ -205,6 +230,11 @@ def test_other_placeholders_become_columns_and_images(tmp_path: Path) -> None:
     assert '{"fit_score": X, "reason": "{why}"}' in said, "doubled braces are Python's"
     assert "reference_answer, knowledge_hint" in draft.as_yaml().split("\n")[1]
     dialog_of(draft)
+
+    both = draft_of(tmp_path, "From {src} to {edited}: {instruct}. Score from 1 to 5.")
+    assert "From {{show.source}} to {{show.edit}}:" in both.data["turns"][0]["say"]
+    text = draft_of(tmp_path, "Its caption: {original}. Edited image: {edited}. Score from 1 to 5.")
+    assert "{{field.original}}" in text.data["turns"][0]["say"]
 
 
 def test_what_the_judge_is_to_write_is_no_placeholder(tmp_path: Path) -> None:
@@ -325,6 +355,14 @@ def test_factors_can_be_answered(tmp_path: Path) -> None:
     words = draft_of(tmp_path, text, factors="shape", scale="good=1,bad=0,unclear=none")
     assert factors(words) == {"shape": {"words": {"good": 1, "bad": 0, "unclear": None}}}
     dialog_of(words)
+    assert (
+        "0 / 100 and nothing between"
+        in draft_of(tmp_path, text, factors="a", scale="0,100").notes[0]
+    )
+    with pytest.raises(FileProblem, match="--set show="):
+        dialog_of(draft_of(tmp_path, "Judge {instruct}. Score from 1 to 5."))
+    with pytest.raises(DialogError, match="--set factors="):
+        draft_of(tmp_path, "Describe the edited image of {instruct}.")
 
 
 # Pairs
@@ -516,6 +554,11 @@ def test_whatever_the_words_they_come_back(text: str) -> None:
 def test_answers_that_fit_nothing_are_refused(tmp_path: Path) -> None:
     """A mistyped name or value is not silently dropped."""
     text = "Rate the edited image of {instruct}, score from 1 to 5."
-    for answers in ({"instuction": "none"}, {"show": "edits"}, {"scale.nope": "1-5"}):
+    for answers in (
+        {"instuction": "none"},
+        {"show": "edits"},
+        {"scale.nope": "1-5"},
+        {"better.nope": "high"},
+    ):
         with pytest.raises(DialogError):
             draft_of(tmp_path, text, **answers)

@@ -243,12 +243,37 @@ def test_an_item_that_is_written_out_needs_an_id_and_an_instruction(
     assert kinds(root) == ["missing-column"]
 
 
-@pytest.mark.parametrize("names", [{"x": "Ours", "y": "Ours"}, {"x": "y", "y": "y"}])
-def test_two_methods_of_one_name_are_reported(tmp_path: Path, names: dict[str, str]) -> None:
+def test_templates_find_what_an_item_that_is_written_out_does_not_give(tmp_path: Path) -> None:
+    """`images` holds for items in benchmark.yaml, too; what an item gives itself comes first."""
+    for name in ("a/src", "a/X", "b/src", "b/X", "b/Y", "own"):
+        picture(tmp_path / "b" / f"{name}.png")
+    items = [{"id": name, "instruction": "Do"} for name in "ab"]
+    items.append({"id": "c", "instruction": "Do", "source": "own.png", "edits": {"X": "b/X.png"}})
+    images = {"source": "{id}/src.png", "edit": "{id}/{method}.*"}
+    a, b, c = load_benchmark(inline(tmp_path / "b", *items, images=images)).items
+    assert [set(item.edits) for item in (a, b, c)] == [{"X"}, {"X", "Y"}, {"X"}]
+    assert [item.images["source"].name for item in (a, c)] == ["src.png", "own.png"]
+
+    listed = inline(tmp_path / "b", *items, images=images, methods=["X"])
+    (problem,) = read_benchmark(listed).problems
+    assert problem.level == "warning" and "'Y'" in problem.says and "add its name" in problem.says
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "says"),
+    [
+        ({"x": "Ours", "y": "Ours"}, "duplicate", "x and y are all called"),
+        ({"x": "y", "y": "y"}, "duplicate", "x and y are all called"),
+        ({"x": "Ours", "y": "ours"}, "similar-names", "Ours and ours differ in capitals"),
+    ],
+)
+def test_two_methods_of_one_name_are_reported(
+    tmp_path: Path, names: dict[str, str], kind: str, says: str
+) -> None:
     """Nobody could tell their rows in a table apart."""
     for name in "axy":
         picture(tmp_path / "b" / f"{name}.png")
     item = {"id": "a", "instruction": "Do", "edits": {"x": "x.png", "y": "y.png"}}
     (problem,) = read_benchmark(inline(tmp_path / "b", item, methods=names)).problems
-    assert problem.kind == "duplicate" and "x and y are all called" in problem.says
+    assert problem.kind == kind and says in problem.says
     assert not problem.fatal

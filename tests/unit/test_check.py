@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 import zlib
@@ -14,6 +15,8 @@ from lmmscore.benchmark import (
     names_given_away,
     read_benchmark,
 )
+from lmmscore.errors import BenchmarkError
+from lmmscore.plan import Plan, load_protocol, refuse_broken_pictures
 from tests.conftest import picture
 
 
@@ -59,6 +62,12 @@ def test_an_unreadable_picture_is_reported_with_its_place(tmp_path: Path, kind: 
     problem = next(p for p in bench(tmp_path, {"m": "e.jpg"}) if p.kind == "unreadable-image")
     assert problem.place == "item 'a', edit of m"
     assert "e.jpg" in problem.says
+
+    # A bomb begins and ends as it should.
+    plan = Plan(read_benchmark(tmp_path), load_protocol("lmm-score", {}))
+    refused = pytest.raises(BenchmarkError, match=r"e\.jpg.*\n1 picture is broken")
+    with contextlib.nullcontext() if kind == "bomb" else refused:
+        refuse_broken_pictures(plan)
 
 
 def test_a_missing_picture_is_reported(tmp_path: Path) -> None:

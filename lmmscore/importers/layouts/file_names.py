@@ -1,4 +1,4 @@
-"""Layouts told from file names alone: METHOD/ID.png in a folder per method, or ID_METHOD.png."""
+"""Layouts told from file names alone: METHOD/ID.png, ID/METHOD.png or ID_METHOD.png."""
 
 from __future__ import annotations
 
@@ -266,6 +266,69 @@ def _no_sources(tree: FolderTree) -> NoReturn:
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
         "or say which it is with --source FOLDER"
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# One folder per item, with its source and its edits in it.
+# --------------------------------------------------------------------------------------------------
+
+PictureFolders = dict[PurePosixPath, list[PurePosixPath]]
+
+
+@layout("items", "ID/source.png, ID/METHOD.png: one folder per item, optionally inside its task's")
+def look_at_items(tree: FolderTree, choices: Choices) -> Guess | None:
+    """Guess from the folders that hold a picture named like a source."""
+    folders: PictureFolders = {}
+    edited = False
+    for folder, paths in tree.folders.items():
+        roles = [role_of(path.stem) for path in paths]
+        if folder.name and roles.count("source") == 1:
+            folders[folder] = paths
+            edited = edited or None in roles
+
+    if not edited:
+        return None
+
+    share = sum(map(len, folders.values())) / len(tree.images)
+    holds = counted(len(folders), "folder holds", "folders hold")
+    why = f"{holds} a picture named like a source and edits beside it: one folder per item"
+    return Guess(0.5 + 0.48 * share, why, lambda: _found_in_items(tree, choices, folders))
+
+
+def _found_in_items(tree: FolderTree, choices: Choices, folders: PictureFolders) -> Found:
+    """Read an item from each folder; what is neither source nor reference is a method's edit."""
+    first, *others = {folder.parent for folder in folders}
+    # A single folder around all items is their task only if its name says something.
+    is_plain = not others and (not first.name or is_container(first.name))
+    items = []
+    names: dict[str, set[str]] = {}
+    for folder in sorted(folders, key=lambda folder: natural(str(folder))):
+        fallback = choices.task or DEFAULT_TASK
+        item = FoundItem(fallback if is_plain else folder.parent.name or fallback, folder.name)
+        for path in folders[folder]:
+            role = role_of(path.stem)
+            if role is None:
+                item.edits[path.stem] = tree.real(path)
+            elif role not in item.images:
+                item.images[role] = tree.real(path)
+                names.setdefault(role, set()).add(path.stem)
+
+        items.append(item)
+
+    slot = name_items(items)
+    prefix = first / slot if is_plain else PurePosixPath("{task}", slot)
+    templates = {}
+    for role, stems in names.items():
+        pictures = [item.images[role] for item in items if role in item.images]
+        templates[role] = f"{prefix}/{min(stems)}{ending(pictures)}"
+
+    edits = [path for item in items for path in item.edits.values()]
+    templates["edit"] = f"{prefix}/{{method}}{ending(edits)}"
+    notes = []
+    if choices.source is not None:
+        notes.append(f"--source {choices.source} ignored: each folder has a source of its own")
+
+    return Found(items, methods_of(items), tree.root, templates, notes)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -503,9 +503,12 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     # That a method made no edit was known before the run; what does not apply is no trouble.
     expected = (Outcome.SCORED, Outcome.MISSING, Outcome.ABSENT)
+    failures = [each.done.failure.reason for each in result.played if each.done.failure]
     for row in result.scores:
         if row.outcome not in expected and row.factor == _last_factor(result):
-            reasons.setdefault((row.outcome, row.reason), []).append(row.method)
+            # An overall names the factor it lacks, which is of no matter if the session failed.
+            reason = next((each for each in failures if row.reason.endswith(each)), row.reason)
+            reasons.setdefault((row.outcome, reason), []).append(row.method)
 
     pair = result.comparison
     if pair is not None and pair.outcome not in expected:
