@@ -448,9 +448,7 @@ def coverage(run: RunData) -> list[Share]:
     if run.run.is_of_pairs:
         counts = Counter(str(row.outcome) for row in run.comparisons)
     else:
-        standing = OVERALL if OVERALL in run.factors else run.factors[-1]
-        rows = run.scores[run.scores["factor"] == standing]
-        counts = Counter(str(outcome) for outcome in rows["outcome"])
+        counts = Counter(str(outcome) for outcome, _ in run.judgements.values())
 
     total, start = max(counts.total(), 1), 0.0
     shares = []
@@ -891,8 +889,9 @@ def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list
     methods = {row.method: run.names.method(row.method) for row in main[0].rows}
     maps = []
 
-    factors = {name: run.title(name) for name in run.factors if name != run.main_factor}
-    if factors:
+    # The overall stands in the table; a factor by which methods are ranked is one of the factors.
+    factors = {name: run.title(name) for name in run.factors if name != OVERALL}
+    if len(run.factors) > 1:
         rated = [(row.method, row.factors) for row in main[0].rows]
         means = {(method, name): own.get(name) for method, own in rated for name in factors}
         by_factor = means_map(
