@@ -500,12 +500,20 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     """Yield (kind, line) for every way in which edits of a unit went unscored, and for repairs."""
     item, repeat = result.unit.item.id, result.unit.repeat
     where = f"item {item}" + (f", repeat {repeat}" if result.unit.repeats > 1 else "")
+    factors = {row.factor for row in result.scores if row.outcome != Outcome.MISSING}
+    telling = factors & {OVERALL} or factors
+    told: set[str] = set()
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     # That a method made no edit was known before the run; what does not apply is no trouble.
     expected = (Outcome.SCORED, Outcome.MISSING, Outcome.ABSENT)
     for row in result.scores:
-        if row.outcome not in expected and row.factor == _last_factor(result):
-            reasons.setdefault((row.outcome, row.reason), []).append(row.method)
+        # The overall says it for an edit; where there is none, the first factor without a score.
+        if row.outcome in expected or row.method in told or row.factor not in telling:
+            continue
+
+        told.add(row.method)
+        reason = row.reason if row.factor == OVERALL else f"{row.factor}: {row.reason}"
+        reasons.setdefault((row.outcome, reason), []).append(row.method)
 
     pair = result.comparison
     if pair is not None and pair.outcome not in expected:
@@ -517,13 +525,10 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
 
     repairs = sum(played.repairs for played in result.played)
     if repairs and not reasons:
+        if result.played[0].session.dialog.covers != "item":
+            where += f", {' and '.join(result.unit.shown)}"
+
         yield "repaired", f"{where}: read after {counted(repairs, 'repair turn')}"
-
-
-def _last_factor(result: Result) -> str:
-    """Return the factor that stands for an edit: the overall, or the last without one."""
-    factors = [row.factor for row in result.scores]
-    return OVERALL if OVERALL in factors else factors[-1]
 
 
 def headline(tally: Tally, *, ended: bool = False) -> str:
