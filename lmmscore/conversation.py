@@ -362,6 +362,12 @@ def task_title(task: str) -> str:
     return " ".join(word if word.isupper() else word.capitalize() for word in words)
 
 
+def task_in_words(task: str) -> str:
+    """Return a task category as tables and pages show it: background_change → Background change."""
+    words = " ".join(task.replace("_", " ").replace("-", " ").split())
+    return words[:1].upper() + words[1:]
+
+
 def position_slots(position: int) -> dict[str, str]:
     """Return the slots that speak of the edit now shown."""
     return {"position": str(position), "ordinal": ordinal(position)}

@@ -449,8 +449,8 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
         if not waiting:
             raise LmmscoreError(f"its record ends before the reply to turn {put.question.turn}")
 
-        exchange = waiting.popleft()
-        return Heard(_reply(put, exchange, run, ledger), recalled=True, key=exchange.key)
+        reply = _reply(put, waiting[0], run, ledger)
+        return Heard(reply, recalled=True, key=waiting.popleft().key)
 
     led = LedSession(session, _RecordedPictures(session, record, run.manifest.recipe, ledger))
     led.recall(find)

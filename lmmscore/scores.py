@@ -119,7 +119,7 @@ def _verdict(played: Played) -> tuple[Outcome, str, str, str]:
     if said is None:
         return _by_scores(played)
     if said.fault is not None:
-        return said.fault.outcome, said.fault.says, "", ""
+        return said.fault.outcome, said.fault.reason, "", ""
     return Outcome.SCORED, "", said.winner, said.both
 
 
@@ -447,7 +447,7 @@ def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
 
     # A fault of this factor says more than a fault of the whole reply.
     fault = min(faults, key=lambda fault: fault.factor is None)
-    return fault.outcome, fault.says
+    return fault.outcome, fault.reason
 
 
 def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialog]) -> list[Score]:

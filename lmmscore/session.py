@@ -12,7 +12,7 @@ takes the replies from a ledger. None of them knows how a dialog is led or how s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -88,6 +88,8 @@ class Question:
     """Examples put into the conversation right before it."""
     aside: bool = False
     """Whether it goes to the reader, outside the conversation."""
+    formerly: str = ""
+    """The text as earlier versions said it, where that differs: its answer may be on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,11 +366,22 @@ class Session:
         now = self._progress
         slots = slots_for(self)
         faults = now.turn_reading.faults if now.turn_reading else ()
-        problems = "\n".join(f"- {self._in_words(fault)}" for fault in faults)
         where = f"dialog {self.dialog.name}, repair"
-        text = fill(self.dialog.repair.say, slots | {"problems": problems}, where)
-        schema = self._schema(step.turn, slots)
-        return Question(step.turn.name, None, text, schema=schema, repair=now.repair)
+
+        def said(words: Callable[[Fault], str]) -> str:
+            problems = "\n".join(f"- {self._placed(fault, words(fault))}" for fault in faults)
+            return fill(self.dialog.repair.say, slots | {"problems": problems}, where)
+
+        # Until 0.1, the judge was also told what only the user can do.
+        advised = any(fault.advice for fault in faults)
+        return Question(
+            step.turn.name,
+            None,
+            said(lambda fault: fault.says),
+            schema=self._schema(step.turn, slots),
+            repair=now.repair,
+            formerly=said(lambda fault: fault.reason) if advised else "",
+        )
 
     def _aside(self, step: Step) -> Question:
         """Return the question to the reader: the text of the reply alone, without pictures."""
@@ -377,9 +390,8 @@ class Session:
         text, schema = extraction_question(now.unread, factors, len(self.order))
         return Question(step.turn.name, None, text, schema=schema, repair=now.repair, aside=True)
 
-    def _in_words(self, fault: Fault) -> str:
-        """Return a fault in the dialog's own words for the factor."""
-        words = fault.says
+    def _placed(self, fault: Fault, words: str) -> str:
+        """Return words about a fault after its image and factor, as the dialog calls them."""
         if fault.factor:
             factor = self.dialog.factor(fault.factor)
             words = f"{factor.symbol or factor.key}: {words}"

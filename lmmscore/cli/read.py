@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
     from lmmscore.dialog import Dialog
     from lmmscore.parsing import Reading
+    from lmmscore.parsing.names import Names
+    from lmmscore.parsing.numbers import Number
     from lmmscore.parsing.winner import WinnerReading
+    from lmmscore.scales import Factor
 
 
 @click.command("read")
@@ -55,11 +59,15 @@ if TYPE_CHECKING:
 def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     """Read the scores in a judge's reply: each with its place in the text, and every fault.
 
+    Where scores are missing, the lines are listed whose numbers were not taken, or that may void
+    them, with the reason as far as it is known.
+
     FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with
     `reply`, with `dialog`, `n` and `turn` where they differ from the options, and perhaps `name`
     and `finish`. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
 
-    No judge is asked. Exits with 3 when part of a single reply could not be read.
+    No judge is asked. Exits with 3 when part of a single reply could not be read. --json prints one
+    object, of a .jsonl file one per line.
     """
     if file.suffix == ".jsonl":
         for found in _many(file, dialog, edits, turn):
@@ -166,11 +174,15 @@ def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> 
         return
 
     if as_json:
-        places = {f"{at[0]}.{at[1]}": list(span) for at, span in reading.spans.items()}
+        places = {
+            f"{at[0]}.{at[1]}": list(_digits(text, span)) for at, span in reading.spans.items()
+        }
         found = {"name": file.stem, **_as_json(reading), "places": places}
         click.echo(json.dumps(found, ensure_ascii=False))
     else:
         _print(reading, text)
+        for line in _passed_over(reading, text, loaded.factors, edits):
+            click.echo(printable(line))
 
     if not reading.complete:
         raise click.exceptions.Exit(3)
@@ -197,7 +209,7 @@ def _print(reading: Reading, text: str) -> None:
     from lmmscore.scales import show
 
     for (position, key), score in sorted(reading.scores.items()):
-        start, end = reading.spans[position, key]
+        start, end = _digits(text, reading.spans[position, key])
         line = text.count("\n", 0, start) + 1
         begin = text.rfind("\n", 0, start) + 1
         stop = text.find("\n", end)
@@ -212,6 +224,69 @@ def _print(reading: Reading, text: str) -> None:
 
     for fault in reading.faults:
         click.echo(f"not read: {printable(str(fault))}")
+
+
+def _digits(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Return the place of a number without the blanks around it."""
+    start, end = span
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), end - len(said) + len(said.rstrip())
+
+
+def _passed_over(reading: Reading, text: str, factors: Sequence[Factor], n: int) -> Iterator[str]:
+    """Yield the lines whose numbers were not taken though scores are missing, and those that may
+    void scores, with what is known of the reason."""
+    from lmmscore.parsing.names import names_of
+    from lmmscore.parsing.numbers import numbers_in, outside
+    from lmmscore.parsing.remarks import makes_up, sees_nothing, takes_back
+
+    if reading.complete:
+        return
+
+    names = names_of(tuple(factors), n)
+    begin, found = 0, []
+    for place, line in enumerate(text.split("\n"), 1):
+        known = [(start - begin, end - begin) for start, end in reading.spans.values()]
+        known += [(image.start, image.end) for image in names.images_in(line, 0, len(line))]
+        begin += len(line) + 1
+        left = outside(numbers_in(line, 0, len(line)), sorted(known))
+        spans = [(number.start, number.end) for number in left]
+        spans += [percent.span() for percent in _PERCENT.finditer(line)]
+        if spans and names.factors_in(line, 0, len(line)):
+            why = _reason(line, left[0], names) if left else "a percentage is on no scale"
+            found.append(f"not taken: line {place}: {_marked(line, spans)}{why and f' ({why})'}")
+        elif sees_nothing(line) or makes_up(line) or takes_back(line):
+            found.append(f"may void scores: line {place}: {_marked(line, ())}")
+
+    yield from found[:_MOST_LINES]
+    if len(found) > _MOST_LINES:
+        yield f"not taken: {counted(len(found) - _MOST_LINES, 'further line')}"
+
+
+def _reason(line: str, number: Number, names: Names) -> str:
+    """Return what keeps the first number that was left on a line from being a score, if known."""
+    from lmmscore.parsing.numbers import entry_fault, is_hedged
+
+    if is_hedged(line, 0, number.start):
+        return "its number is hedged"
+
+    named = names.factors_in(line, 0, len(line))
+    own = [name for name in named if name.start < number.start] or named
+    end = min((name.start for name in named if name.start > number.start), default=len(line))
+    scale = names.factor(own[-1].key).scale
+    return number.mark(scale).says or entry_fault(line, number, end, scale)
+
+
+def _marked(line: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the beginning of a line with these stretches of it in brackets."""
+    for start, end in sorted(spans, reverse=True):
+        line = f"{line[:start]}[{line[start:end]}]{line[end:]}"
+    return line.strip()[:_LONGEST_LINE]
+
+
+_PERCENT = re.compile(r"[0-9]+(?:[.,][0-9]+)?[ ]?%")
+_MOST_LINES = 10
+_LONGEST_LINE = 100
 
 
 @click.command("replay")

@@ -11,7 +11,7 @@ import contextlib
 import gc
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
@@ -22,6 +22,7 @@ from lmmscore.errors import (
     FatalJudgeError,
     ImageProblem,
     JudgeError,
+    LmmscoreError,
     NoRecordedReply,
 )
 from lmmscore.images import Pictures
@@ -340,7 +341,7 @@ class LedSession:
         """
         while (put := self.open()) is not None:
             try:
-                found = find(put)
+                found = self._found_formerly(find) or find(put)
             except NoRecordedReply as error:
                 self.fail(error)
                 continue
@@ -358,6 +359,33 @@ class LedSession:
                 self.hear(found)
 
         return None
+
+    def former(self) -> OpenQuestion | None:
+        """Return the open question as earlier versions asked it; None where they did as now."""
+        if self._open is None or not self._open.question.formerly:
+            return None
+
+        question = replace(self._open.question, text=self._open.question.formerly, formerly="")
+        put = asked(self._conversation, question, self._pictures)
+        return OpenQuestion(question, put, self._session.repeat)
+
+    def ask_instead(self, put: OpenQuestion) -> None:
+        """Open this question in place of the one that is."""
+        self._open = put
+
+    def _found_formerly(
+        self, find: Callable[[OpenQuestion], Heard | Ending | None]
+    ) -> Heard | Ending | None:
+        """Return the answer to the open question in former words, and keep to these words."""
+        former, found = self.former(), None
+        if former is not None:
+            with contextlib.suppress(LmmscoreError):
+                found = find(former)
+
+            if found is not None:
+                self.ask_instead(former)
+
+        return found
 
     def played(self) -> Played:
         """Return the session with its exchanges, once nothing is left to ask."""
@@ -423,6 +451,11 @@ async def play(
             if await _was_done_without(asking, led, put, judge):
                 led.do_without_reader()
                 continue
+
+            former = led.former()
+            if former is not None and await asking.knows(former.conversation, former.repeat):
+                led.ask_instead(former)
+                put = former
 
             heard = await asking.ask(put.conversation, put.repeat)
         except (JudgeError, ImageProblem) as error:

@@ -215,7 +215,8 @@ def chosen_factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
         names = sorted(cube.factors, key=lambda name: name != OVERALL)
     elif names == [OVERALL] and not _scored(cube, OVERALL):
         # A dialog may have no overall at all; its factors are then all there is to rank by.
-        names = [name for name in cube.factors if _scored(cube, name)] or [cube.factors[0]]
+        scored = [name for name in cube.factors if _scored(cube, name)]
+        names = scored or [OVERALL if OVERALL in cube.factors else cube.factors[0]]
 
     for name in names:
         cube.factor(name)

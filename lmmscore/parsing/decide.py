@@ -329,7 +329,7 @@ def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
     for reading in (later, earlier):
         for fault in reading.faults:
             if fault.position in (None, cell[0]) and fault.factor in (None, cell[1]):
-                return Fault(fault.kind, fault.says, *cell)
+                return replace(fault, position=cell[0], factor=cell[1])
     return Fault(FaultKind.MISSING_FACTOR, "no score was found", *cell)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -153,7 +154,7 @@ def with_help(
         if len(open_cells) == len(_cells_of(fault, factors, n)):
             faults.append(fault)
         else:
-            faults += [Fault(fault.kind, fault.says, *at) for at in open_cells]
+            faults += [replace(fault, position=at[0], factor=at[1]) for at in open_cells]
 
     spans = reading.spans | {at: quoted.spans[at] for at in added}
     notes = tuple(dict.fromkeys((*reading.notes, READ_WITH_HELP)))

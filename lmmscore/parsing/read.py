@@ -110,10 +110,14 @@ def _cut_by_limit(reading: Reading, text: str) -> Reading:
     cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
     if reading.complete and not cut_number and not _UNSETTLED.search(text):
         return reading
-    return _none(FaultKind.TRUNCATED, _CUT_OFF)
+    return Reading(faults=(CUT_OFF,))
 
 
-_CUT_OFF = "the answer was cut off by the token limit; raise it with --max-tokens"
+CUT_OFF = Fault(
+    FaultKind.TRUNCATED,
+    "the answer was cut off by the token limit",
+    advice="raise it with --max-tokens",
+)
 
 
 def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
@@ -924,4 +928,4 @@ def _cut(found: FormReading, reply: Reply) -> FormReading:
     """Return the reading; nothing of it where the reply was cut off before it was complete."""
     if reply.finish != "length" or found.reading.complete:
         return found
-    return _fault(FaultKind.TRUNCATED, _CUT_OFF)
+    return FormReading(Reading(faults=(CUT_OFF,)))

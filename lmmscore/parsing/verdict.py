@@ -74,6 +74,13 @@ class Fault:
     says: str
     position: int | None = None
     factor: str | None = None
+    advice: str = ""
+    """What the user can do about it: no part of what the judge is told."""
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, and what the user can do about it."""
+        return f"{self.says}; {self.advice}" if self.advice else self.says
 
     @property
     def outcome(self) -> Outcome:
@@ -83,7 +90,7 @@ class Fault:
     def __str__(self) -> str:
         image = f"image {self.position}" if self.position else ""
         place = ", ".join(part for part in (image, self.factor or "") if part)
-        return f"{place}: {self.says}" if place else self.says
+        return f"{place}: {self.reason}" if place else self.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from lmmscore.parsing import Fault, FaultKind, json_values
-from lmmscore.parsing.read import no_answer
+from lmmscore.parsing.read import CUT_OFF, no_answer
 from lmmscore.parsing.remarks import is_alarming, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.text import drafts
 from lmmscore.records import Reply
@@ -173,8 +173,8 @@ def read_winner(
         return WinnerReading(fault=silent)
 
     if _is_cut_off(text):
-        says = "the JSON has no end; raise the token limit with --max-tokens"
-        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+        advice = "raise the token limit with --max-tokens"
+        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, "the JSON has no end", advice=advice))
 
     plain = _Plain(text)
     try:
@@ -206,8 +206,7 @@ def _given(text: str, plain: _Plain, words: Mapping[str, str], key: str) -> _Fou
 
 def _nothing_found(reply: Reply) -> Fault:
     if reply.finish == "length":
-        says = "the answer was cut off by the token limit; raise it with --max-tokens"
-        return Fault(FaultKind.TRUNCATED, says)
+        return CUT_OFF
     return Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem, counted, listed
@@ -403,6 +404,7 @@ def _filled(
 ) -> Iterable[str]:
     environment = page_templates("lmmscore.report", "templates")
     environment.filters["minus"] = true_minus
+    environment.filters["breakable"] = _breakable
     styles = [_source(environment, name) for name in STYLES]
     scripts = [_source(environment, name) for name in SCRIPTS]
     pictures = "data: 'self'" if options.assets else "data:"
@@ -423,6 +425,11 @@ def _filled(
         provenance=page_provenance(options.command, side_px),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that is broken after a mark, where a narrow column must break it."""
+    return Markup(re.sub(r"([_./])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 def _source(environment: Environment, name: str) -> str:

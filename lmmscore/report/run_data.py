@@ -280,6 +280,11 @@ class ScoredEdit:
         return max(known) - min(known) if len(known) > 1 else None
 
 
+def _lack(outcome: str) -> int:
+    """Return how much an outcome says of an edit: that of a factor that does not apply, least."""
+    return {"": 0, Outcome.ABSENT: 1, Outcome.SCORED: 2}.get(outcome, 3)
+
+
 @dataclass
 class RunData:
     """One run, read once."""
@@ -355,17 +360,29 @@ class RunData:
 
     @cached_property
     def factors(self) -> list[str]:
-        """The factors as they occur in the table, the overall first."""
+        """The factors as they occur in the table, the main one first."""
         seen = [str(name) for name in self.scores["factor"].unique()]
-        return sorted(seen, key=lambda name: name != OVERALL)
+        known = [name for name in seen if name != OVERALL or self.has_overall]
+        return sorted(known, key=lambda name: name != self.main_factor)
+
+    @cached_property
+    def has_overall(self) -> bool:
+        """Whether edits get an overall; one that was never judged has a line for it in any case."""
+        found = self.scores["outcome"][self.scores["factor"] == OVERALL]
+        if found.empty or self.manifest.overall != "none":
+            return not found.empty
+        return not found.isin([Outcome.MISSING, Outcome.UNJUDGED]).all()
 
     @cached_property
     def main_factor(self) -> str:
-        """What methods are ranked by: the overall, or the first factor where no edit has one."""
-        scored = self.scores[self.scores["outcome"] == Outcome.SCORED]
-        if OVERALL in set(scored["factor"]):
+        """What methods are ranked by: the overall, or the first factor where only factors are
+        scored."""
+        scored = set(self.scores["factor"][self.scores["outcome"] == Outcome.SCORED])
+        if OVERALL in scored or (self.has_overall and not scored):
             return OVERALL
-        return next((factor for factor in self.factors if factor != OVERALL), OVERALL)
+
+        seen = [str(name) for name in self.scores["factor"].unique()]
+        return next((name for name in seen if name != OVERALL), OVERALL)
 
     @cached_property
     def items(self) -> list[tuple[str, str]]:
@@ -377,16 +394,39 @@ class RunData:
     def edits(self) -> dict[tuple[str, str], ScoredEdit]:
         """By item and method."""
         found: dict[tuple[str, str], ScoredEdit] = {}
-        columns = ("item", "method", "factor", "score", "outcome", "reason")
-        # The overall decides what is said of an edit; the last factor where there is none.
-        standing = OVERALL if OVERALL in self.factors else self.factors[-1]
+        columns = ("item", "method", "factor", "score", "outcome")
         cells = (self.scores[name].tolist() for name in columns)
-        for item, method, factor, score, outcome, reason in zip(*cells, strict=True):
+        for item, method, factor, score, outcome in zip(*cells, strict=True):
             edit = found.setdefault((item, method), ScoredEdit())
             if outcome == Outcome.SCORED:
                 edit.scores.setdefault(factor, []).append(score)
-            elif factor == standing and edit.outcome == Outcome.SCORED:
-                edit.outcome, edit.reason = Outcome(outcome), reason
+
+        for (item, method, _), (outcome, reason) in self.judgements.items():
+            edit = found[item, method]
+            if edit.outcome == Outcome.SCORED:
+                edit.outcome, edit.reason = outcome, reason
+
+        return found
+
+    @cached_property
+    def judgements(self) -> dict[tuple[str, str, int], tuple[Outcome, str]]:
+        """By item, method and repeat: what became of an edit, and the reason where it lacks a
+        score.
+
+        The overall says so; where there is none, the first factor that lacks its score.
+        """
+        found: dict[tuple[str, str, int], tuple[Outcome, str]] = {}
+        columns = ("item", "method", "repeat", "factor", "outcome", "reason")
+        cells = (self.scores[name].tolist() for name in columns)
+        telling = [OVERALL] if OVERALL in self.factors else self.factors
+        for item, method, repeat, factor, outcome, reason in zip(*cells, strict=True):
+            place = (item, method, repeat)
+            if factor not in telling or _lack(outcome) <= _lack(found.get(place, ("",))[0]):
+                continue
+
+            judged = outcome not in (Outcome.MISSING, Outcome.UNJUDGED)
+            named = len(telling) > 1 and judged and reason
+            found[place] = Outcome(outcome), f"{factor}: {reason}" if named else reason
 
         return found
 

@@ -192,7 +192,7 @@ def view_run(
     subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]
     return replace(
         view,
-        cautions=_score_cautions(run, whole_first(found.tables)[0], behind, rated=rated),
+        cautions=_score_cautions(run, behind, rated=rated),
         charts=_score_charts(run, number_of_run),
         behind=", ".join([*subjects, *(["cost"] if costs else [])]),
         grids=[*_score_grids(run, behind), *costs],
@@ -363,7 +363,7 @@ def _cost_cells(row: np.ndarray) -> list[str]:
 # What to be careful about
 
 
-def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: bool) -> list[str]:
+def _score_cautions(run: RunData, behind: Extras, *, rated: bool) -> list[str]:
     effect = behind.position
     position: list[str] = []
     significant = effect.p is not None and effect.p <= 0.05
@@ -380,7 +380,7 @@ def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: b
     # Of the judge's habits, only method names in its replies put the result in doubt.
     names = replace(behind.habits, scale=(), sessions=None)
     named = habit_statements(names, asks_to_avoid_ties=run.manifest.avoid_ties)
-    return _cautions(run, whole.warnings, "mean", [*position, *unknown, *named])
+    return _cautions(run, "mean", [*position, *unknown, *named])
 
 
 def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
@@ -402,15 +402,13 @@ def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
         once = "Each pair was judged once in each order: the judge’s own variation is not known."
         unknown.insert(0, once)
 
-    return _cautions(run, whole.warnings, "strength", [*position, *unknown])
+    return _cautions(run, "strength", [*position, *unknown])
 
 
-def _cautions(
-    run: RunData, warnings: Sequence[str], value: str, further: Sequence[str]
-) -> list[str]:
-    """Return what to be careful about, in plain words, the gravest first."""
+def _cautions(run: RunData, value: str, further: Sequence[str]) -> list[str]:
+    """Return what to be careful about in every table, in plain words, the gravest first."""
     manifest = run.manifest
-    found = [manifest.caution, run.unfinished, *warnings, *run.lacks]
+    found = [manifest.caution, run.unfinished, *run.lacks]
     if len(run.items) < FEW_ITEMS:
         few = counted(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every {value}. Look at the intervals.")
@@ -448,9 +446,7 @@ def coverage(run: RunData) -> list[Share]:
     if run.run.is_of_pairs:
         counts = Counter(str(row.outcome) for row in run.comparisons)
     else:
-        standing = OVERALL if OVERALL in run.factors else run.factors[-1]
-        rows = run.scores[run.scores["factor"] == standing]
-        counts = Counter(str(outcome) for outcome in rows["outcome"])
+        counts = Counter(str(outcome) for outcome, _ in run.judgements.values())
 
     total, start = max(counts.total(), 1), 0.0
     shares = []
@@ -891,8 +887,9 @@ def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list
     methods = {row.method: run.names.method(row.method) for row in main[0].rows}
     maps = []
 
-    factors = {name: run.title(name) for name in run.factors if name != run.main_factor}
-    if factors:
+    # The overall stands in the table; a factor by which methods are ranked is one of the factors.
+    factors = {name: run.title(name) for name in run.factors if name != OVERALL}
+    if len(run.factors) > 1:
         rated = [(row.method, row.factors) for row in main[0].rows]
         means = {(method, name): own.get(name) for method, own in rated for name in factors}
         by_factor = means_map(

@@ -722,7 +722,8 @@ def _main_factor(rows: list[list[str]]) -> str:
 
     Never a mean over factors: their scales may differ.
     """
-    factors = [row[5] for row in rows]
+    # An edit that was never judged has a line for the overall, whether or not there is one.
+    factors = [row[5] for row in rows if row[7] not in (Outcome.MISSING, Outcome.UNJUDGED)]
     return OVERALL if OVERALL in factors or not factors else factors[0]
 
 

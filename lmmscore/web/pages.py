@@ -29,7 +29,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.conversation import task_title
+from lmmscore.conversation import task_in_words
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import encode, fit, load_rgb, ruined
 from lmmscore.records import Item
@@ -253,6 +253,7 @@ class RatingStudy:
         self.database = database
         self.study = database.study
         self.items = {item.id: item for item in whole.items}
+        self._task_titles = whole.task_titles
         self.subjects = subjects_of(chosen, self.study.covers, self.study.practice)
         self._numbers = {subject: number for number, subject in enumerate(self.subjects)}
         self._check_given(whole)
@@ -419,7 +420,7 @@ class RatingStudy:
             "id": assignment.id,
             "practice": practice,
             "done": assignment.done,
-            "task": task_title(item.task),
+            "task": self._task_titles.get(item.task) or task_in_words(item.task),
             "instruction": item.instruction,
             "given": given,
             "slots": slots,

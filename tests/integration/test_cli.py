@@ -196,3 +196,23 @@ def test_long_titles_of_dialogs_wrap_beside_their_names(monkeypatch: pytest.Monk
     at_left = {line.split()[0] for line in lines if not line.startswith(" ")}
     assert at_left <= set(dialog_names())
     assert len(lines) > 2 * len(at_left)
+
+
+@pytest.mark.parametrize(
+    ("reply", "n", "shown"),
+    [
+        ("acc: 8\npre: 7\nqua: ~8\nreal: 5", 1, "line 3: qua: ~[8] (its number is hedged)"),
+        ("acc: 8\npre: 7\nqua: 70%\nreal: 5", 1, "line 3: qua: [70%] (a percentage"),
+        (
+            "Image 1:\nacc: 8\npre: 7\nqua: 6\nreal: 5\nImage 2:\nacc: 3\npre: 4\nqua: 5\nreal: 6\n"
+            "I guessed the scores of image 2.",
+            2,
+            "may void scores: line 11: I guessed the scores of image 2.",
+        ),
+        ("Accuracy / preservation / quality / realism: 8 / 7 / 9 / 6", 1, "8 / [7] / 9"),
+    ],
+)
+def test_read_shows_what_stood_in_the_way(reply: str, n: int, shown: str) -> None:
+    """Numbers that were not taken, with the reason as far as it is known, and words that void."""
+    done = CliRunner().invoke(command_line, ["read", "-", "-n", str(n)], input=reply)
+    assert shown in done.output

@@ -240,6 +240,14 @@ def test_a_form_on_another_site_cannot_register_raters(study: tuple[RatingStudy,
     assert len(rating.database.raters()) == before + 1
 
 
+def test_task_categories_are_called_as_in_tables(study: tuple[RatingStudy, str]) -> None:
+    """“Add object” is no title."""
+    rating, _ = study
+    called = {screen["task"] for screen in rating.state(new_rater(rating))["screens"]}
+    assert called <= {"Background change", "Object removal", "Color change"}
+    assert called
+
+
 def test_another_raters_screen_and_pictures_are_out_of_reach(
     study: tuple[RatingStudy, str], link: str
 ) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,7 +23,8 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.agreement import agree
 from lmmscore.cli import lmmscore as program
-from lmmscore.errors import FileProblem, LedgerError
+from lmmscore.conversation import Conversation
+from lmmscore.errors import FatalJudgeError, FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 from lmmscore.report import thumbnails
 from lmmscore.report.charts import (
@@ -46,7 +48,15 @@ from lmmscore.report.formats import NONE
 from lmmscore.report.leaderboard import RankedMethod
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import Piece, RunData
-from lmmscore.report.run_view import cost_grid, cost_line, coverage, place_means
+from lmmscore.report.run_view import (
+    cost_grid,
+    cost_line,
+    coverage,
+    make_boards,
+    make_maps,
+    place_means,
+    rank_run,
+)
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, place_pictures, sensible_px
 from lmmscore.run_folder import Run, open_run
 from lmmscore.score_files import read_ratings
@@ -338,6 +348,79 @@ def test_repairs_refusals_and_replaced_scores_are_marked(hostile_run: Run) -> No
     assert judged.edits[repaired.item, "Plain"].scores["acc"] in ([2.0], [3.0])
     assert judged.edits["refused", "Plain"].outcome == "refused"
     assert {share.outcome: share.count for share in coverage(judged)} == {"scored": 4, "refused": 2}
+
+
+_TWO_FACTORS = """
+dialog: two
+version: 1
+title: Two factors
+covers: edit
+factors:
+  - {{key: acc, name: Accuracy, scale: {{min: 1, max: 10}}}}
+  - {{key: qua, name: Quality, scale: {{min: 1, max: 10}}}}
+overall: {overall}
+turns:
+  - {{name: judge, show: [source, edit], read: scores, say: "Score it."}}
+repair: {{say: "{{{{problems}}}}", at_most: 0}}
+"""
+
+
+def test_without_an_overall_every_edit_tells_what_became_of_it(
+    tmp_path: Path, make_benchmark: Any
+) -> None:
+    """Not only one that is missing, whose lines name an overall that no other edit has."""
+    replies = [
+        Reply("acc: 5\nqua: 6", finish="length"),
+        Reply("I'm sorry, but I can't assist with that."),
+        Reply("acc: 5\nqua: hard to say"),
+        Reply("acc: 5\nqua: 6"),
+        Reply("acc: 7\nqua: 6"),
+    ]
+
+    def answer(conversation: Conversation) -> str | Reply:
+        # The reader is shown no picture.
+        return replies.pop(0) if conversation.messages[0].images else "{}"
+
+    judge = ScriptedJudge(answer)
+    (tmp_path / "two.yaml").write_text(_TWO_FACTORS.format(overall="none"))
+    options: Any = {"dialog": str(tmp_path / "two.yaml"), "concurrency": 1}
+    bench = make_benchmark(absent=((1, "gamma"),))
+    data = RunData("run", lmmscore.run(bench, judge=judge, out=tmp_path / "run", **options))
+
+    told = {place: (str(edit.outcome), edit.reason) for place, edit in data.edits.items()}
+    outcomes = Counter(outcome for outcome, _ in told.values())
+    assert outcomes == Counter(
+        ("truncated", "refused", "unreadable", "missing", "scored", "scored")
+    )
+    assert {share.outcome: share.count for share in coverage(data)} == outcomes
+    assert ("missing", "the method made no edit of this item") in told.values()
+    assert any(reason.startswith("qua: ") for outcome, reason in told.values())
+    assert data.factors == ["acc", "qua"]
+    by_factor = make_maps(data, rank_run(data), "")[0]
+    assert by_factor.columns == ("Accuracy", "Quality")
+
+
+@pytest.mark.parametrize(("overall", "title"), [("mean", "Overall"), ("none", "Accuracy")])
+def test_a_run_without_any_score_is_ranked_by_what_it_was_to_be_ranked_by(
+    tmp_path: Path, make_benchmark: Any, overall: str, title: str
+) -> None:
+    """The overall where the dialog has one, not the first factor."""
+    (tmp_path / "two.yaml").write_text(_TWO_FACTORS.format(overall=overall))
+
+    def stop(_: Conversation) -> str:
+        raise FatalJudgeError("no credit is left")
+
+    with pytest.raises(FatalJudgeError):
+        lmmscore.run(
+            make_benchmark(items=1, absent=((0, "gamma"),)),
+            judge=ScriptedJudge(stop),
+            dialog=str(tmp_path / "two.yaml"),
+            out=tmp_path / "run",
+        )
+
+    data = RunData("run", open_run(tmp_path / "run"))
+    boards = make_boards(data, rank_run(data), "")
+    assert boards[0].factor_title == title
 
 
 def test_cost_counts_every_reply_once(hostile_run: Run) -> None:

@@ -15,6 +15,7 @@ from lmmscore.execution.executor import play
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
+from lmmscore.parsing import Fault, FaultKind
 from lmmscore.plan import Plan, load_protocol, make_plan
 from lmmscore.records import OVERALL, Item, Outcome, Reply, Score
 from lmmscore.scores import scores_of, slips
@@ -133,6 +134,31 @@ def test_at_most_two_repair_turns_then_a_reason(tmp_path: Path, make_benchmark: 
     assert outcomes(result) == ["unreadable", "unreadable"]
     assert all(row.score is None and row.reason for row in scores_of(result))
     assert len(judge.asked) == 9
+
+
+def test_advice_for_the_user_is_kept_from_the_judge(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 0.1.0 told the judge, too: what it recorded is found under the words of then."""
+    root = make_benchmark()
+    cut = Reply("Let me look at both images once more. " * 3, finish="length")
+    answers = (cut, cut, bulleted([(6, 7, 5, 6), (5, 5, 5, 5)]))
+    says = "the answer was cut off by the token limit; raise it with --max-tokens"
+    with monkeypatch.context() as earlier:
+        earlier.setattr("lmmscore.parsing.read.CUT_OFF", Fault(FaultKind.TRUNCATED, says))
+        then, _ = played(tmp_path, root, scoring(*answers))
+
+    again, judge = played(tmp_path, root, scoring())
+    assert not judge.asked
+    assert [each.key for each in again.exchanges] == [each.key for each in then.exchanges]
+    assert outcomes(again) == ["scored", "scored"]
+
+    (tmp_path / "now").mkdir()
+    now, _ = played(tmp_path / "now", root, scoring(cut, cut, cut))
+    repairs = [each.question.text for each in now.exchanges if each.question.repair]
+    assert len(repairs) == 2
+    assert all("cut off" in text and "--max-tokens" not in text for text in repairs)
+    assert says in overalls(now)[0].reason
 
 
 @pytest.mark.parametrize(

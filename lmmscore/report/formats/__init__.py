@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from lmmscore.conversation import task_in_words
 from lmmscore.options import Registry
 from lmmscore.records import SAME
 from lmmscore.records import percent as share_in_words
@@ -102,10 +103,7 @@ class DisplayNames:
         if name is None:
             return "All task categories"
 
-        words = name.replace("_", " ").replace("-", " ").split()
-        plain_words = " ".join(words)
-        title = plain_words[:1].upper() + plain_words[1:]
-        return self.tasks.get(name) or title or "(no category)"
+        return self.tasks.get(name) or task_in_words(name) or "(no category)"
 
 
 def number(value: float | None, decimals: int) -> str:

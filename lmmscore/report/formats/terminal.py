@@ -500,15 +500,23 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     """Yield (kind, line) for every way in which edits of a unit went unscored, and for repairs."""
     item, repeat = result.unit.item.id, result.unit.repeat
     where = f"item {item}" + (f", repeat {repeat}" if result.unit.repeats > 1 else "")
+    factors = {row.factor for row in result.scores if row.outcome != Outcome.MISSING}
+    telling = factors & {OVERALL} or factors
+    told: set[str] = set()
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     # That a method made no edit was known before the run; what does not apply is no trouble.
     expected = (Outcome.SCORED, Outcome.MISSING, Outcome.ABSENT)
     failures = [each.done.failure.reason for each in result.played if each.done.failure]
     for row in result.scores:
-        if row.outcome not in expected and row.factor == _last_factor(result):
-            # An overall names the factor it lacks, which is of no matter if the session failed.
-            reason = next((each for each in failures if row.reason.endswith(each)), row.reason)
-            reasons.setdefault((row.outcome, reason), []).append(row.method)
+        # The overall says it for an edit; where there is none, the first factor without a score.
+        if row.outcome in expected or row.method in told or row.factor not in telling:
+            continue
+
+        told.add(row.method)
+        # A row names the factor that lacks a score, which is of no matter if the session failed.
+        own = row.reason if row.factor == OVERALL else f"{row.factor}: {row.reason}"
+        reason = next((each for each in failures if row.reason.endswith(each)), own)
+        reasons.setdefault((row.outcome, reason), []).append(row.method)
 
     pair = result.comparison
     if pair is not None and pair.outcome not in expected:
@@ -520,13 +528,10 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
 
     repairs = sum(played.repairs for played in result.played)
     if repairs and not reasons:
+        if result.played[0].session.dialog.covers != "item":
+            where += f", {' and '.join(result.unit.shown)}"
+
         yield "repaired", f"{where}: read after {counted(repairs, 'repair turn')}"
-
-
-def _last_factor(result: Result) -> str:
-    """Return the factor that stands for an edit: the overall, or the last without one."""
-    factors = [row.factor for row in result.scores]
-    return OVERALL if OVERALL in factors else factors[-1]
 
 
 def headline(tally: Tally, *, ended: bool = False) -> str:
