@@ -62,6 +62,7 @@ _CLOSES_NAMES = re.compile(r"[ ]*[)\]][ ]*\.?")
 _COUNTED_IMAGES = re.compile(r"\W*(?:(?:[0-9]+|two|three|four|five|six|seven|eight)\b)?[\W\d]*")
 _CLAUSE_OF_VALUES = re.compile(
     r"[ ]*(?:[:=]|(?:is|are|gets|scores)\b)[ ]*(?P<values>[0-9](?:[0-9., ]|and[ ])*[0-9])"
+    r"(?:[ ]for[ ](?:the[ ])?(?P<images>[^;.\n]*?[0-9](?=,?[ ](?:respectively|in[ ]))))?"
     r"(?:,?[ ]respectively|,?[ ]in[ ](?:this|that)[ ]order)?[ ]*[.;,]?[ ]*(?:and[ ])?(?:the[ ])?"
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
@@ -70,7 +71,7 @@ _LABELLED_VALUE = re.compile(
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?)[ ]*\)?[ ]*(?:[,;|./]|$)"
 )
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
-_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
+_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*(?:[:=→]|->)[ ]*")
 # "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
 _ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
@@ -106,7 +107,9 @@ class Sequences:
                     continue
 
                 found = self._tuple_of(line, order) if order else []
-                if found and (line.images or line.number is not None or not labelled):
+                # Of several images, numbers are read behind a label only.
+                placed = self.n > 1 or bool(line.images) or line.number is not None
+                if found and (placed or not labelled):
                     made[index] = found
 
                 continue
@@ -228,10 +231,13 @@ class Sequences:
             return []
 
         made: list[Listed] = []
+        spans = [(image.start, image.end) for image in line.images]
         ends = [*(factor.start for factor in line.factors[1:]), line.end]
         for factor, end in zip(line.factors, ends, strict=True):
             clause = _CLAUSE_OF_VALUES.fullmatch(self.text, factor.end, end)
-            span = clause.span("values") if clause else (end, end)
+            named = clause.span("images") if clause and clause["images"] else None
+            apart = named is not None and named not in spans
+            span = clause.span("values") if clause and not apart else (end, end)
             values = self._values(*span, [factor.key] * self.n)
             if not values:
                 return []
