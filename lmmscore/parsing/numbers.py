@@ -395,9 +395,10 @@ _EXPLAINS = re.compile(
     | [ ]+is[ ](?:fair|fitting|justified|appropriate|reasonable|deserved|warranted)
       (?=[,.;]|[ ](?:because|as|since|given|considering|due)\b|$)
     | [ ]/[ ](?=(?:total|sum|overall|average|mean)[ ]*[:=])
+    | [ ]+(?=(?:image|edit|picture|photo|img)[ ]\#?[0-9])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
-    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z]|(?:image|picture|photo|img)[ ]\#?[0-9])
+    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
     | (?:[ ]+|(?<=[分点점]))[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
     """,
     re.VERBOSE,
