@@ -688,6 +688,7 @@ _STATED_TOP = re.compile(
         (?![0-9%.])
     | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
     | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
+    | (?<![0-9.])[01][ ]?-{4,40}[ ]?(?P<drawn>[0-9]{1,3})(?![0-9])
     | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
     | (?<![0-9.])(?P<each>[0-9]{1,3})[ ]points?[ ](?:each|per[ ]factor)\b
     | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})
@@ -960,6 +961,7 @@ _JOINT = re.compile(
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
+    (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
     (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
@@ -1004,6 +1006,8 @@ _IN_A_CLAUSE = re.compile(
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
 _CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
+# "Image 1: 12 - 4 = 8": what it shows, or how an answer reckons.
+_EQUATION = re.compile(r"[0-9.]+[ ]?[-+*/×÷–−][ ]?[0-9.]+[ ]?=")
 # A dash in a column of its own is a missing score: "S_pre   —    1".
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 
@@ -1029,6 +1033,9 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
     if number.start == name.end:
         return None
     if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+        return None
+
+    if isinstance(name, ImageName) and _EQUATION.match(text, number.start, limit):
         return None
 
     strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
@@ -1458,7 +1465,7 @@ def _states_another_scale(
 ) -> bool:
     """Tell whether another scale stands beside a number: `S_acc (0-5): 4`, `S_acc: 4 (of 5)`."""
     joint = text[name.end : number.start]
-    if "(" in joint and stated_tops(joint) - {scale.high}:
+    if ("(" in joint or "--" in joint) and stated_tops(joint) - {scale.high}:
         return True
 
     behind = text[number.end : limit]

@@ -906,9 +906,11 @@ def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
 
 def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether another image stands right behind one, with nothing but signs between: the
-    first has no scores in "Image 1 ; Image 2 6 S_acc"."""
+    first has no scores in "Image 1 ; Image 2 6 S_acc". "Image 1 (first edit)" is one."""
     behind = next((other for other in line.images if other.start > image.end), None)
-    return behind is not None and not re.search(r"\w", page.text[image.end : behind.start])
+    if behind is None or behind.positions == image.positions:
+        return False
+    return not re.search(r"\w", page.text[image.end : behind.start])
 
 
 _DESCRIPTION = re.compile(r"[ ]*(?:\((?:[^()\n]|\([^()\n]*\)){0,200}\)|\[[^\[\]\n]{0,200}\])")
