@@ -8,10 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
 
+from lmmscore.conversation import cardinal
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import heads_plainly, is_no_verdict, unsettles
+from lmmscore.parsing.remarks import heads_plainly, is_harmless, is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -79,6 +80,15 @@ _ORDER_STATED = re.compile(
 )
 
 
+_ALL_ALIKE = re.compile(
+    r"(?:^|[.!][ ]+|,?[ ](?:so|thus|therefore|hence),?[ ]+)(?:all|each|every)(?:[ ]one)?(?:[ ]of)?"
+    r"(?:[ ](?:the|these))?(?:[ ](?P<count>[0-9]{1,2}|[a-z]{3,6}))?[ ]"
+    r"(?:factors?|criteri(?:a|on)|dimensions?)[ ]*(?:[:=]|(?:gets?|receives?|earns?|scores?|is|are)\b)"
+    r"[ ]*(?:an?[ ])?(?P<value>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:[ ]?/[ ]?[0-9]{1,3})?[.!]?[ ]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 class Sequences:
     """Reads a page's numbers that have no names."""
 
@@ -128,7 +138,26 @@ class Sequences:
             if self._is_sequence(line):
                 whole_rows.append(index)
 
-        return made | self._rows_of_factors(whole_rows) | self._stacked()
+        return made | self._rows_of_factors(whole_rows) | self._stacked() | self._alike()
+
+    def _alike(self) -> dict[int, list[Listed]]:
+        """Return what the last words of a reply that names no factor give to all of them alike."""
+        if self.n > 1 or not self.page.lines or any(line.factors for line in self.page.lines):
+            return {}
+
+        index, line = len(self.page.lines) - 1, self.page.lines[-1]
+        alike = _ALL_ALIKE.search(self.text, line.head, line.end)
+        size = len(self.names.factors)
+        if alike is None or alike["count"] not in {None, str(size), cardinal(size)}:
+            return {}
+
+        lead = self.text[line.head : alike.start()].strip()
+        number = number_at(self.text, alike.start("value"), line.end)
+        if number is None or (lead and not is_harmless(f"{lead}.")):
+            return {}
+        return {
+            index: [(None, each.key, number.mark(each.scale)) for each in self.names.factors]
+        }
 
     def _stacked(self) -> dict[int, list[Listed]]:
         """Return what numbers say of the only image that stand right above the factors, with a
