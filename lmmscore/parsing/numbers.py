@@ -1515,7 +1515,9 @@ def _shared(
     for number in line.numbers:
         for_all = _FOR_ALL.fullmatch(line.text, number.end, names[0].start) is not None
         if both and _GIVEN_TO_BOTH.fullmatch(line.text, names[1].end, number.start):
-            for_all = not entry_fault(line.text, number, line.end, scale_of(names[0]))
+            behind = (name.start for name in line.names if name.start > number.start)
+            end = next(behind, line.end)
+            for_all = not entry_fault(line.text, number, end, scale_of(names[0]))
 
         if for_all and not is_hedged(line.text, 0, number.start):
             for name in names:

@@ -389,9 +389,11 @@ def _mark_own_paragraphs(page: Page, opened: Sequence[Line]) -> None:
     """Mark the paragraphs that give scores and open with an image, where each image has just one.
 
     "Image 1 does what was asked. … I give it 8 for accuracy …" heads itself then, which one such
-    sentence amid the scores of another image would not.
+    sentence amid the scores of another image would not. "#1 Edit 5" is a rank and its image.
     """
     positions = sorted(line.images[0].positions for line in opened)
+    if any(_is_left_empty(page, line, line.images[0]) for line in opened):
+        return
     if page.n > 1 and positions == [(position,) for position in range(1, page.n + 1)]:
         for line in opened:
             line.own = True
