@@ -974,7 +974,8 @@ _JOINT = re.compile(
       |firm|easy
       |clean|decent|mere|also|leads
       |score|rating|sub-?score
-      |stands|comes(?:[ ](?:in|to))?|therefore|thus|hence|to(?=[ ][0-9])|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
+      |stands|comes(?:[ ](?:in|to))?|therefore|thus|hence|to(?=[ ][0-9])
+      |worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great

@@ -83,7 +83,8 @@ _ORDER_STATED = re.compile(
 _ALL_ALIKE = re.compile(
     r"(?:^|[.!][ ]+|,?[ ](?:so|thus|therefore|hence),?[ ]+)(?:all|each|every)(?:[ ]one)?(?:[ ]of)?"
     r"(?:[ ](?:the|these))?(?:[ ](?P<count>[0-9]{1,2}|[a-z]{3,6}))?[ ]"
-    r"(?:factors?|criteri(?:a|on)|dimensions?)[ ]*(?:[:=]|(?:gets?|receives?|earns?|scores?|is|are)\b)"
+    r"(?:factors?|criteri(?:a|on)|dimensions?)[ ]*"
+    r"(?:[:=]|(?:gets?|receives?|earns?|scores?|is|are)\b)"
     r"[ ]*(?:an?[ ])?(?P<value>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:[ ]?/[ ]?[0-9]{1,3})?[.!]?[ ]*$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -155,9 +156,7 @@ class Sequences:
         number = number_at(self.text, alike.start("value"), line.end)
         if number is None or (lead and not is_harmless(f"{lead}.")):
             return {}
-        return {
-            index: [(None, each.key, number.mark(each.scale)) for each in self.names.factors]
-        }
+        return {index: [(None, each.key, number.mark(each.scale)) for each in self.names.factors]}
 
     def _stacked(self) -> dict[int, list[Listed]]:
         """Return what numbers say of the only image that stand right above the factors, with a

@@ -304,7 +304,9 @@ def test_what_only_resembles_scores_is_none(reply):
 
 def test_what_an_answer_reckons_is_not_its_score():
     """`12 - 4 = 8` is shown in it."""
-    reply = "Image 1: 12 - 4 = 8. Wrong.\nImage 2: 12 / 4 = 3.\n\nImage 1 gets 2/10, Image 2 gets 9/10."
+    reply = (
+        "Image 1: 12 - 4 = 8. Wrong.\nImage 2: 12 / 4 = 3.\n\nImage 1 gets 2/10, Image 2 gets 9/10."
+    )
     assert scores(reply, 2, ONE) == {1: (2,), 2: (9,)}
 
 
