@@ -827,9 +827,11 @@ class _TableReader:
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, heading, cell in zip(columns, self.head, row, strict=False):
+            if key is not None:
+                continue
+
             # "unedited", as a comment on an image, says how it was edited: not at all.
-            remarked = _COMMENTS.fullmatch(heading.text) and _NOT_EDITED.fullmatch(cell.text)
-            if key is not None or remarked:
+            if _NOT_EDITED.fullmatch(cell.text) and _COMMENTS.fullmatch(heading.text):
                 continue
 
             short = len(cell.text) < 40
