@@ -181,10 +181,16 @@ def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
 
 
 def _passes(said: Sequence[Said], size: int) -> list[_Pass]:
-    """Tell verdicts apart: a new one begins where a cell comes again in another unit."""
+    """Tell verdicts apart: a new one begins where a cell comes again in another unit, and with
+    every JSON text that has them all."""
     passes: list[_Pass] = []
     current = _Pass()
+    whole = _whole_texts(said, size)
     for each in said:
+        if each.unit in whole:
+            whole.discard(each.unit)
+            current = _Pass()
+
         earlier = current.cells.get(each.cell)
         if earlier is None:
             if not current.cells:
@@ -206,6 +212,16 @@ def _passes(said: Sequence[Said], size: int) -> list[_Pass]:
         passes.append(current)
 
     return passes
+
+
+def _whole_texts(said: Sequence[Said], size: int) -> set[int]:
+    """Return the units of JSON that score every image on every factor."""
+    cells: dict[int, set[Cell]] = {}
+    for each in said:
+        if each.layout == "json":
+            cells.setdefault(each.unit, set()).add(each.cell)
+
+    return {unit for unit, found in cells.items() if len(found) == size}
 
 
 def _begins_again(current: _Pass, each: Said) -> bool:

@@ -29,7 +29,7 @@ _FOREIGN_ORDINALS = {
 _CHINESE = {sign: i for i, sign in enumerate("一二三四五六七八九十", 1)}
 _KOREAN = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8}
 _ROMAN = {sign: i for i, sign in enumerate("I II III IV V VI VII VIII IX X XI XII".split(), 1)}
-_LETTERS = {sign: i for i, sign in enumerate("ABCDEFGH", 1)}
+_LETTERS = {sign: i for letters in ("ABCDEFGH", "αβγδεζηθ") for i, sign in enumerate(letters, 1)}
 _LAST = frozenset(("last", "letzte", "letztes", "última", "ultima", "dernière", "derniere", "最后"))
 
 # Every run of spaces is bounded: a reply of nothing but spaces must not keep us busy.
@@ -60,7 +60,7 @@ _NUMBERED = rf"""
     (?:(?P<number>[0-9]{{1,3}})(?![0-9]|[.,][0-9])
       | (?P<word>{_CARDINAL})(?![A-Za-z0-9])
       | (?P<chinese>[一二三四五六七八九十])
-      | (?P<sign>(?-i:[A-H]|(?<=[(\[])[a-h](?=[)\]]{_HEADS})
+      | (?P<sign>(?-i:[A-H]|[α-θ]|(?<=[(\[])[a-h](?=[)\]]{_HEADS})
           |(?!I[ ]+[a-z])(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
     (?:[ ]?[)\]](?<=[(\[#0-9 ][0-9)\]]))?
 """
@@ -339,9 +339,9 @@ class Names:
         """Return the image that a letter or a Roman numeral stands for."""
         if not sign:
             return None
-        if sign == "I" and self.n >= len(_LETTERS) + 1:
+        if sign == "I" and self.n > max(_LETTERS.values()):
             return UNKNOWN
-        return _ROMAN.get(sign) or _LETTERS.get(sign.upper())
+        return _ROMAN.get(sign) or _LETTERS.get(sign) or _LETTERS.get(sign.upper())
 
     def image_named(self, label: str) -> int | None:
         """Return the one image a label names by a noun: `Image 3`, `the third image`, `#3`."""

@@ -40,7 +40,7 @@ NUMBER = re.compile(
         (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%)
       | [ ]\((?:(?:out[ ])?of|max(?:imum|imal)?\.?:?)[ ](?P<held>[0-9]{{1,3}})\) )?
     (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
-    (?!(?![A-Z][a-z]{{3}}|pts?\b|points?\b)[A-Za-z_])
+    (?!(?![A-Z][a-z]{{3}}|(?:The|All|Its?|In|No|But)\b|pts?\b|points?\b)[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
     """,
     re.VERBOSE,
@@ -132,11 +132,12 @@ def values_in(text: str) -> set[Fraction]:
 
 _OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
 _CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
+_WORTH = _IN_WORDS | _CHINESE | {"half": Fraction(1, 2)}
 _WORD = re.compile(
     rf"""
-    (?P<word>{"|".join(_IN_WORDS)})\b
+    (?P<word>{"|".join(_IN_WORDS)}|(?<=\ba[ ])half)\b
       (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
-    (?=[ ]*(?:[,;.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
+    (?=[ ]*(?:[,;:.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
   | (?P<chinese>[零一二三四五六七八九十])分
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -155,11 +156,11 @@ def number_at(text: str, place: int, end: int) -> Number | None:
     if word is None:
         return None
 
-    value = _CHINESE[word["chinese"]] if word["chinese"] else _IN_WORDS[word["word"].lower()]
+    value = Fraction(_WORTH[word["chinese"] or word["word"].lower()])
     top = word["top"]
     top = _IN_WORDS.get(top.lower(), top) if top else None
     return Number(
-        Fraction(value),
+        value,
         Fraction(top) if top is not None else None,
         word.start(),
         word.end("chinese") if word["chinese"] else word.end("word"),
@@ -216,7 +217,7 @@ _RUNS_ON = re.compile(
         |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b
         |(?:undecided|unscored|skipped|omitted|left[ ]open
           |one|two|three|four|five|six|seven|eight|nine|ten)[ ]*(?:$|[,;.(]|out[ ]of\b)
-        |[0-9]+(?![0-9.]*[ ][a-z]{3}))
+        |[0-9]+(?![0-9.]*[ ](?:of[ ](?:the[ ])?[0-9]+[ ](?!points|marks))?[a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
@@ -394,6 +395,7 @@ _EXPLAINS = re.compile(
     | [ ]+is[ ](?:fair|fitting|justified|appropriate|reasonable|deserved|warranted)
       (?=[,.;]|[ ](?:because|as|since|given|considering|due)\b|$)
     | [ ]/[ ](?=(?:total|sum|overall|average|mean)[ ]*[:=])
+    | [ ]+(?=(?:image|edit|picture|photo|img)[ ]\#?[0-9])
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
     | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
     | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
@@ -502,7 +504,9 @@ _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt|all
+        |(?:would|could|might)[ ]have[ ](?:been|got(?:ten)?|earned|scored|received|merited)
+          (?:[ ]an?)?
         |(?:nearly|almost|short[ ]of|tempted[ ]to)(?:[ ]have)?
           [ ](?:gave|give|given|giving|rated?|scored?|awarded?|been)(?:[ ](?:an?|it|this))*)
       |[(\[](?:just[ ]|very[ ])?(?:nearly|almost|close[ ]to|short[ ]of)(?:[ ]an?)?
@@ -567,12 +571,23 @@ _MEAN_OF = re.compile(
     re.IGNORECASE,
 )
 
+_INTERVAL = re.compile(
+    r".(?:[0-9]{1,2}[ ]?%[ ])?(?:confidence[ ]|credible[ ]|uncertainty[ ])?(?:interval|CI|bounds)\b"
+    r"[^\d\n]{0,12}[0-9.]+[ ]?(?:to|and|-|–|—|,)[ ]?[0-9.]+.\Z",
+    re.IGNORECASE,
+)
+_TAKEN_OFF = re.compile(r"(?:扣[除掉了]{0,2}|减[去]?|減点)[ ]?\Z")
+
 
 def _accounts_for(
     text: str, number: Number, start: int, end: int, scale: Scale, value: Fraction
 ) -> bool:
     """Tell whether a bracket around a number says how the score came about: "7 (the mean of 6 and
-    8)", or what the scale means: "6 (1 = not done, 10 = done)"."""
+    8)", "6 (扣4分)", how sure it is: "7 (95% interval 6 to 8)", or what the scale means: "6 (1 =
+    not done, 10 = done)"."""
+    if _TAKEN_OFF.search(text, start, number.start):
+        return value + number.value == scale.high
+
     opened = max(text.rfind("(", start, number.start), text.rfind("[", start, number.start))
     bracket = _BRACKET.match(text, opened, end) if opened >= 0 else None
     if bracket is None or bracket.end() < number.end:
@@ -585,6 +600,8 @@ def _accounts_for(
     ]
     if _LEGEND.fullmatch(bracket[0]):
         return max(inside) == scale.high and not is_upside_down(bracket[0])
+    if _INTERVAL.match(bracket[0]):
+        return len(inside) == 2 and inside[0] <= value <= inside[1]
     return _MEAN_OF.match(bracket[0]) is not None and sum(inside) == value * len(inside)
 
 
@@ -671,6 +688,7 @@ _STATED_TOP = re.compile(
         (?![0-9%.])
     | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
     | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
+    | (?<![0-9.])[01][ ]?-{4,40}[ ]?(?P<drawn>[0-9]{1,3})(?![0-9])
     | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
     | (?<![0-9.])(?P<each>[0-9]{1,3})[ ]points?[ ](?:each|per[ ]factor)\b
     | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})
@@ -830,7 +848,7 @@ class _Stretch(Generic[Name]):
 _MOST = 300
 # "S_acc (1-10)": the ends of the scale are nobody's scores.
 _SCALE_IN_BRACKETS = re.compile(r"[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{1,3}[ ]?[)\]]")
-_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:the[ ])?", re.IGNORECASE)
+_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:(?:the|its)[ ])?", re.IGNORECASE)
 
 
 def pairs(
@@ -943,7 +961,8 @@ _JOINT = re.compile(
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
-    [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
+    (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
+    [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
     (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
         (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
@@ -955,7 +974,8 @@ _JOINT = re.compile(
       |firm|easy
       |clean|decent|mere|also|leads
       |score|rating|sub-?score
-      |stands|comes(?:[ ]in)?|worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
+      |stands|comes(?:[ ](?:in|to))?|therefore|thus|hence|to(?=[ ][0-9])
+      |worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
       |ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
@@ -987,6 +1007,8 @@ _IN_A_CLAUSE = re.compile(
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
 _CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
+# "Image 1: 12 - 4 = 8": what it shows, or how an answer reckons.
+_EQUATION = re.compile(r"[0-9.]+[ ]?[-+*/×÷–−][ ]?[0-9.]+[ ]?=")
 # A dash in a column of its own is a missing score: "S_pre   —    1".
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 
@@ -1007,11 +1029,14 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return None
 
     number = known.get(joint.end()) or number_at(text, joint.end(), limit)
-    if number is None:
+    if number is None or not _may_join(line, index, joint, number):
         return _claim_in_a_clause(line, index, known)
     if number.start == name.end:
         return None
     if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+        return None
+
+    if isinstance(name, ImageName) and _EQUATION.match(text, number.start, limit):
         return None
 
     strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
@@ -1020,6 +1045,24 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
     if _numbers_next_name(line, number, limit, strong=strong):
         return None
     return _Claim(index, number, strong)
+
+
+# "Quality comes to 7, and realism to 5"
+_COMES_TO = re.compile(r"\bcomes[ ]to[ ][0-9]")
+_SEMICOLON = re.compile(r"[ ]*;")
+_BEHIND_SEMICOLON = re.compile(r";[ ]*(?:and[ ])?(?:the[ ])?\Z")
+
+
+def _may_join(line: _Stretch[Name], index: int, joint: re.Match[str], number: Number) -> bool:
+    """Tell whether a joint is one here: a comma is where semicolons part the entries, "accuracy, 6;
+    quality, 9", and "to" behind another that "comes to" its number."""
+    place = line.names[index].start
+    if joint["words"].strip() == "to":
+        return _COMES_TO.search(line.text, line.start, place) is not None
+    if joint["sign"] != "," or _SEMICOLON.match(line.text, number.end, line.end):
+        return True
+    floor = line.names[index - 1].end if index else line.start
+    return _BEHIND_SEMICOLON.search(line.text, floor, place) is not None
 
 
 def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
@@ -1423,7 +1466,7 @@ def _states_another_scale(
 ) -> bool:
     """Tell whether another scale stands beside a number: `S_acc (0-5): 4`, `S_acc: 4 (of 5)`."""
     joint = text[name.end : number.start]
-    if "(" in joint and stated_tops(joint) - {scale.high}:
+    if ("(" in joint or "--" in joint) and stated_tops(joint) - {scale.high}:
         return True
 
     behind = text[number.end : limit]
@@ -1433,7 +1476,13 @@ def _states_another_scale(
 
 # --- Lists of names beside numbers ---
 
-_SHARED = re.compile(r"[0-9][ ]for[ ](?:both|each)\b", re.IGNORECASE)
+_SHARED = re.compile(r"[0-9][ ]for[ ](?:both|each)\b|\bboth\b", re.IGNORECASE)
+_BOTH = re.compile(r"\bboth[ ](?:(?:the|its)[ ])?\Z", re.IGNORECASE)
+_GIVEN_TO_BOTH = re.compile(
+    r"[ ]*(?:[:=]|(?:are|get|gets|receive|earn|deserve|score|rate|at|with)\b"
+    r"(?:[ ](?:rated|scored|given|both))?(?:[ ]at)?)[ ]*(?:an?[ ])?",
+    re.IGNORECASE,
+)
 _FOR_ALL = re.compile(
     r"[ ]for[ ](?:both|each[ ]of)[ ](?:of[ ])?(?:the[ ])?(?:factors[ ]|criteria[ ])?", re.IGNORECASE
 )
@@ -1445,7 +1494,7 @@ def _listed_pairs(line: _Stretch[Name], scale_of: Callable[[Name], Scale]) -> li
     if not line.lists:
         return []
 
-    shared = _SHARED.search(line.text) is not None
+    shared = _SHARED.search(line.text, line.start, line.end) is not None
     ordered = _ORDERED.search(line.text, line.names[0].start, line.end) is not None
     made: list[Pair[Name]] = []
     for first, last in line.lists:
@@ -1461,9 +1510,16 @@ def _listed_pairs(line: _Stretch[Name], scale_of: Callable[[Name], Scale]) -> li
 def _shared(
     line: _Stretch[Name], names: Sequence[Name], scale_of: Callable[[Name], Scale]
 ) -> Iterator[Pair[Name]]:
-    """Yield the names of a list that are all given one number: "8 for both quality and realism"."""
+    """Yield the names of a list that are all given one number: "8 for both quality and realism",
+    "both quality and realism get 8"."""
+    both = len(names) == 2 and _BOTH.search(line.text, line.start, names[0].start) is not None
     for number in line.numbers:
         for_all = _FOR_ALL.fullmatch(line.text, number.end, names[0].start) is not None
+        if both and _GIVEN_TO_BOTH.fullmatch(line.text, names[1].end, number.start):
+            behind = (name.start for name in line.names if name.start > number.start)
+            end = next(behind, line.end)
+            for_all = not entry_fault(line.text, number, end, scale_of(names[0]))
+
         if for_all and not is_hedged(line.text, 0, number.start):
             for name in names:
                 yield _pair(name, number, scale_of(name))

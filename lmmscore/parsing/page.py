@@ -389,9 +389,11 @@ def _mark_own_paragraphs(page: Page, opened: Sequence[Line]) -> None:
     """Mark the paragraphs that give scores and open with an image, where each image has just one.
 
     "Image 1 does what was asked. … I give it 8 for accuracy …" heads itself then, which one such
-    sentence amid the scores of another image would not.
+    sentence amid the scores of another image would not. "#1 Edit 5" is a rank and its image.
     """
     positions = sorted(line.images[0].positions for line in opened)
+    if any(_is_left_empty(page, line, line.images[0]) for line in opened):
+        return
     if page.n > 1 and positions == [(position,) for position in range(1, page.n + 1)]:
         for line in opened:
             line.own = True
@@ -906,9 +908,11 @@ def _is_a_sentence_about(page: Page, line: Line, image: ImageName) -> bool:
 
 def _is_left_empty(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether another image stands right behind one, with nothing but signs between: the
-    first has no scores in "Image 1 ; Image 2 6 S_acc"."""
+    first has no scores in "Image 1 ; Image 2 6 S_acc". "Image 1 (first edit)" is one."""
     behind = next((other for other in line.images if other.start > image.end), None)
-    return behind is not None and not re.search(r"\w", page.text[image.end : behind.start])
+    if behind is None or behind.positions == image.positions:
+        return False
+    return not re.search(r"\w", page.text[image.end : behind.start])
 
 
 _DESCRIPTION = re.compile(r"[ ]*(?:\((?:[^()\n]|\([^()\n]*\)){0,200}\)|\[[^\[\]\n]{0,200}\])")

@@ -8,10 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
 
+from lmmscore.conversation import cardinal
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import heads_plainly, is_no_verdict, unsettles
+from lmmscore.parsing.remarks import heads_plainly, is_harmless, is_no_verdict, unsettles
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -62,6 +63,7 @@ _CLOSES_NAMES = re.compile(r"[ ]*[)\]][ ]*\.?")
 _COUNTED_IMAGES = re.compile(r"\W*(?:(?:[0-9]+|two|three|four|five|six|seven|eight)\b)?[\W\d]*")
 _CLAUSE_OF_VALUES = re.compile(
     r"[ ]*(?:[:=]|(?:is|are|gets|scores)\b)[ ]*(?P<values>[0-9](?:[0-9., ]|and[ ])*[0-9])"
+    r"(?:[ ]for[ ](?:the[ ])?(?P<images>[^;.\n]*?[0-9](?=,?[ ](?:respectively|in[ ]))))?"
     r"(?:,?[ ]respectively|,?[ ]in[ ](?:this|that)[ ]order)?[ ]*[.;,]?[ ]*(?:and[ ])?(?:the[ ])?"
 )
 _BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
@@ -70,11 +72,21 @@ _LABELLED_VALUE = re.compile(
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?)[ ]*\)?[ ]*(?:[,;|./]|$)"
 )
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
-_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*")
+_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*(?:[:=→]|->)[ ]*")
 # "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
 _ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
     r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)"
+)
+
+
+_ALL_ALIKE = re.compile(
+    r"(?:^|[.!][ ]+|,?[ ](?:so|thus|therefore|hence),?[ ]+)(?:all|each|every)(?:[ ]one)?(?:[ ]of)?"
+    r"(?:[ ](?:the|these))?(?:[ ](?P<count>[0-9]{1,2}|[a-z]{3,6}))?[ ]"
+    r"(?:factors?|criteri(?:a|on)|dimensions?)[ ]*"
+    r"(?:[:=]|(?:gets?|receives?|earns?|scores?|is|are)\b)"
+    r"[ ]*(?:an?[ ])?(?P<value>[0-9]{1,3}(?:\.[0-9]{1,2})?)(?:[ ]?/[ ]?[0-9]{1,3})?[.!]?[ ]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -106,7 +118,9 @@ class Sequences:
                     continue
 
                 found = self._tuple_of(line, order) if order else []
-                if found and (line.images or line.number is not None or not labelled):
+                # Of several images, numbers are read behind a label only.
+                placed = self.n > 1 or bool(line.images) or line.number is not None
+                if found and (placed or not labelled):
                     made[index] = found
 
                 continue
@@ -125,7 +139,24 @@ class Sequences:
             if self._is_sequence(line):
                 whole_rows.append(index)
 
-        return made | self._rows_of_factors(whole_rows) | self._stacked()
+        return made | self._rows_of_factors(whole_rows) | self._stacked() | self._alike()
+
+    def _alike(self) -> dict[int, list[Listed]]:
+        """Return what the last words of a reply that names no factor give to all of them alike."""
+        if self.n > 1 or not self.page.lines or any(line.factors for line in self.page.lines):
+            return {}
+
+        index, line = len(self.page.lines) - 1, self.page.lines[-1]
+        alike = _ALL_ALIKE.search(self.text, line.head, line.end)
+        size = len(self.names.factors)
+        if alike is None or alike["count"] not in {None, str(size), cardinal(size)}:
+            return {}
+
+        lead = self.text[line.head : alike.start()].strip()
+        number = number_at(self.text, alike.start("value"), line.end)
+        if number is None or (lead and not is_harmless(f"{lead}.")):
+            return {}
+        return {index: [(None, each.key, number.mark(each.scale)) for each in self.names.factors]}
 
     def _stacked(self) -> dict[int, list[Listed]]:
         """Return what numbers say of the only image that stand right above the factors, with a
@@ -228,10 +259,13 @@ class Sequences:
             return []
 
         made: list[Listed] = []
+        spans = [(image.start, image.end) for image in line.images]
         ends = [*(factor.start for factor in line.factors[1:]), line.end]
         for factor, end in zip(line.factors, ends, strict=True):
             clause = _CLAUSE_OF_VALUES.fullmatch(self.text, factor.end, end)
-            span = clause.span("values") if clause else (end, end)
+            named = clause.span("images") if clause and clause["images"] else None
+            apart = named is not None and named not in spans
+            span = clause.span("values") if clause and not apart else (end, end)
             values = self._values(*span, [factor.key] * self.n)
             if not values:
                 return []

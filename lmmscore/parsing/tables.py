@@ -40,6 +40,11 @@ _RANK_COLUMN = re.compile(
     r"|排名|名次|順位|순위",
     re.IGNORECASE,
 )
+_COMMENTS = re.compile(
+    r"\W*(?:comments?|remarks?|notes?|reasons?|justification|explanation|observations?)\W*",
+    re.IGNORECASE,
+)
+_NOT_EDITED = re.compile(r"\W*(?:unedited|unchanged|not[ ]edited)\W*", re.IGNORECASE)
 # Quantities with a scale of their own: "Confidence (1-5)".
 _OWN_SCALE = re.compile(
     r"\b(?:confiden(?:ce|t)|certainty|rank(?:ing)?|weights?|priority|severity)\b", re.IGNORECASE
@@ -821,8 +826,12 @@ class _TableReader:
                 yield from self._entry(image, key, cell)
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
-        for key, cell in zip(columns, row, strict=False):
+        for key, heading, cell in zip(columns, self.head, row, strict=False):
             if key is not None:
+                continue
+
+            # "unedited", as a comment on an image, says how it was edited: not at all.
+            if _NOT_EDITED.fullmatch(cell.text) and _COMMENTS.fullmatch(heading.text):
                 continue
 
             short = len(cell.text) < 40

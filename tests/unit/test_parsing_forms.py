@@ -116,6 +116,14 @@ def scores(reply, n, factors=FOUR):
         "S_acc=4, S_pre=8, S_qua=3, S_real=2",
         "Image 1:\nS_acc: 7\nS_pre: 1 of the 3 boats was lost.\n  Score: 5\nS_qua: 9\nS_real: 6\n\n"
         "Image 2:\nS_acc: 4. Lower than Image 1's 7.\nS_pre: 8\nS_qua: 3\nS_real: 2",
+        TWO_IMAGES.lower().replace(":", "").replace(",", "").replace("\n", " "),
+        TWO_IMAGES.replace("Image 1", "Edit α").replace("Image 2", "Edit β"),
+        "Image 0 (source): S_acc 10, S_pre 10, S_qua 9, S_real 9\n"
+        + TWO_IMAGES.replace("1:", "1 (first edit):").replace("2:", "2 (second edit):"),
+        "Format: image → S_acc / S_pre / S_qua / S_real\n1 → 7 / 5 / 9 / 6\n2 → 4 / 8 / 3 / 2",
+        "S_acc is 7 and 4 for Images 1 and 2, respectively; S_pre is 5 and 8; S_qua is 9 and 3; "
+        "S_real is 6 and 2.",
+        "image;S_acc;S_pre;S_qua;S_real;comment\n1;7;5;9;6;a mast\n2;4;8;3;2;unedited",
     ],
 )
 def test_a_layout_that_a_person_reads_without_doubt_is_read(reply):
@@ -204,6 +212,7 @@ def test_words_that_concern_no_score_leave_all_of_them(sentence):
         "| Factor | Issues found |\n|---|---|\n| S_acc | 2 |\n| S_pre | 1 |",
         "| Factor | Last year | This year |\n|---|---|---|\n| S_acc | 6 | pending |",
         f"In base 7, out of habit:\n{TWO_IMAGES}",
+        TWO_IMAGES.replace("Image 1", "#1 Edit 2").replace("Image 2", "#2 Edit 1"),
         f"Auf dem Plakat an der Wand steht Folgendes.\n\n{TWO_IMAGES}",
         f"黒板には次のように書かれています。\n\n{TWO_IMAGES}",
         f"Tura 1\n{TWO_IMAGES}\n\nTura 2\n"
@@ -272,6 +281,33 @@ def test_an_unsettled_number_is_no_score(entry):
 def test_what_is_taken_out_of_a_list_is_no_score(reply):
     """By a diff, a sign for comments, a footnote in its place, or words in whatever language."""
     assert scores(reply, 1) == {1: (None, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "8; S_acc, 6; S_pre, 5; S_qua, 4; S_real",
+        "Both S_acc and S_pre get 7 and 8.",
+        "Both S_acc and S_pre would be 7 if the mast were there.",
+        "All four factors get an 8, except the last.",
+        "I have no way to tell, so all four factors get a 5.",
+        "All three factors get a 5.",
+        "S_acc 0 ──────●─── 100 (7)",
+        "S_acc 1 ──────●─── 10",
+        "S_acc: 10 - 3 = 7",
+    ],
+)
+def test_what_only_resembles_scores_is_none(reply):
+    """Numbers that may be shifted, two for both, exceptions, guesses, and other scales."""
+    assert scores(reply, 1) == {}
+
+
+def test_what_an_answer_reckons_is_not_its_score():
+    """`12 - 4 = 8` is shown in it."""
+    reply = (
+        "Image 1: 12 - 4 = 8. Wrong.\nImage 2: 12 / 4 = 3.\n\nImage 1 gets 2/10, Image 2 gets 9/10."
+    )
+    assert scores(reply, 2, ONE) == {1: (2,), 2: (9,)}
 
 
 @pytest.mark.parametrize(
@@ -430,6 +466,26 @@ def test_labels_that_do_not_count_images_name_none(labels):
             '<S_acc max="10">7</S_acc><S_pre min="1">5</S_pre><S_qua>9</S_qua><S_real>6</S_real>',
             (7, 5, 9, 6),
         ),
+        (
+            "S_acc, 7; S_pre, 5; S_qua, 9; and S_real, 6.",
+            (7, 5, 9, 6),
+        ),
+        (
+            "S_acc is therefore 7, S_pre is thus a 5. S_qua comes to 9, and S_real to 6.",
+            (7, 5, 9, 6),
+        ),
+        (
+            "S_acc 1 ────●── 10 (7)\nS_pre 1 ──●──── 10 (5)\nS_qua 1 ─────●─ 10 (9)\n"
+            "S_real 1 ───●─── 10 (6)",
+            (7, 5, 9, 6),
+        ),
+        (
+            'S_acc: 6 or 8, to be seen.\nS_pre: 5.\n\n{"S_acc": 7, "S_pre": 5, "S_qua": 9, "S_real": 6}',
+            (7, 5, 9, 6),
+        ),
+        ("S_acc is 7, S_real 6, S_pre 5; S_qua: 9The mast is sharp", (7, 5, 9, 6)),
+        ("Both S_acc and S_pre get a 7. I rate both S_qua and its S_real at 5/10.", (7, 7, 5, 5)),
+        ("The sail is as asked, so all four factors get an 8.", (8, 8, 8, 8)),
         (
             "S_acc: let's call it 7\nS_pre: 2 of 9 tiles moved. Score: 5\nS_qua: a firm 9\nS_real: 6",
             (7, 5, 9, 6),

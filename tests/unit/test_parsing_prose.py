@@ -32,6 +32,11 @@ TWO = f"Image 1:\nS_acc: 6\nS_pre: 7\nS_qua: 8\nS_real: 9\n\nImage 2:\n{SCORES}\
         "S_pre: 7 (or 8)",
         "S_pre: 7 but could be 8",
         "S_pre: 7 minus 1 for artifacts",
+        "S_pre: 7; it should have been a 9",
+        "S_pre: 7 (95% interval 8 to 9)",
+        "S_pre: 7分（扣2分）",
+        "S_pre: 1: 7 of 10 points",
+        "I raise preservation to 7.",
         "S_pre: 10, minus 2 for the seams, so 8",
         "S_pre: 10 (minus 2)",
         "S_pre: 8 is too generous, so 5",
@@ -87,6 +92,11 @@ def test_a_number_that_is_no_score_is_not_read_as_one(line):
         "A 7 for preservation is fair because 1 gull is gone",
         "S_pre: 7 / total: 7",
         "S_pre: 7. S_pre would be 9 if the gull were there.",
+        "S_pre: 7; it would have been a 9 without the seam",
+        "S_pre: 7 (95% interval 6.5 to 8)",
+        "S_pre: 7分（扣3分：少了2只鸟）",
+        "S_pre: 7: 2 of 3 gulls are left",
+        "S_pre: 7: all 3, one of them pale",
     ],
 )
 def test_an_explanation_does_not_hide_a_score(line):
