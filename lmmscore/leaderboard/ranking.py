@@ -32,7 +32,7 @@ from lmmscore.leaderboard.cube import (
 )
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.leaderboard.differences import Difference, Differences, corrected, differences
-from lmmscore.records import OVERALL, Outcome, percent
+from lmmscore.records import OVERALL, Outcome, fixed, percent
 from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats import (
     SAME,
@@ -281,7 +281,7 @@ class Leaderboard(RankedTables[BoardTable]):
         for table in self.tables:
             parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
             shown = pd.DataFrame(table.records()).drop(columns=["task", "factor"], errors="ignore")
-            parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+            parts.append(shown.to_html(index=False, na_rep="–", float_format=two_places))
             marks = [
                 Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
                 for row in table.rows
@@ -842,8 +842,9 @@ def contradiction_warning(tests: Differences) -> str:
 
 
 def _contradiction(d: Difference) -> str:
+    lower = fixed(abs(d.difference or 0), 2)
     return (
-        f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
+        f"{d.first} ranks above {d.second}, but scores {lower} lower on the "
         f"{counted(d.n, 'item')} both have ({p_words(d.p_holm)})"
     )
 
@@ -852,7 +853,7 @@ def p_words(p: float | None) -> str:
     """Return a p-value in words: `p = 0.012`."""
     if p is None:
         return "p –"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return "p < 0.001" if p < 0.001 else f"p = {fixed(p, 3)}"
 
 
 def common_note(items: int, methods: int) -> str:
@@ -960,6 +961,11 @@ def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
+def two_places(value: float) -> str:
+    """Return a figure as a notebook shows it."""
+    return fixed(value, 2)
+
+
 def small_print(notes: Sequence[str]) -> list[str]:
     """Return notes as a notebook shows them below a table."""
     return [f"<p><small>{html.escape(text)}</small></p>" for text in notes]
@@ -1002,7 +1008,7 @@ def draw(whiskers: Sequence[Whisker], title: str) -> str:
     lines = [_line(whisker, x, _LINE * (number + 0.5)) for number, whisker in enumerate(whiskers)]
     axis = "".join(
         f'<text x="{x(end):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" '
-        f'fill="#6b7280">{end:.2f}</text>'
+        f'fill="#6b7280">{two_places(end)}</text>'
         for end in dict.fromkeys((low, high))
     )
     return (

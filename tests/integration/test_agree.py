@@ -226,11 +226,24 @@ def rated(scores: dict[str, int], raters: str = "xyz") -> str:
 @pytest.mark.parametrize(
     ("human", "said"),
     [
+        (rated({f"{item}.png": 1 + k for k, item in enumerate(MADE_UP)}), "items matched though written differently: a as a.png"),
+        (rated({f"in/{item}.JPG": 1 + k for k, item in enumerate(MADE_UP)}), "a as in/a.JPG"),
+        (rated(MADE_UP).replace("quality", "QUALI ty"), "people's factors taken as the judge's: QUALI ty as quality"),
+    ],
+)  # fmt: skip
+def test_names_that_differ_plainly_are_matched_with_a_note(tmp_path: Path, human: str, said: str) -> None:
+    """A file ending, a folder, capitals and spaces do not keep scores and ratings apart."""
+    result = agree(*files(tmp_path, human))
+    assert result.exit_code == 0 and said in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("human", "said"),
+    [
         (rated({"p": 1, "q": 2}), "no item was both judged and rated; the judge has for example 'a', 'b', 'c', …"),
-        (rated({"a.png": 1, "b.png": 2}), "they match without folder, file ending and case"),
         (rated(MADE_UP, "x" * 1) + "a,x,1\n", "rater x rated 'a' twice"),
         (rated(MADE_UP).replace("quality", "beauty"), "no factor matches"),
-        (rated(MADE_UP).replace("quality", "Quality"), "--rename Quality=quality"),
+        (rated(MADE_UP).replace("quality", "my quality"), "add --rename 'my quality=quality'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, human: str, said: str) -> None:
@@ -437,7 +450,7 @@ def test_values_are_written_only_into_cells_that_hold_them(
 
     factors = [f"factor {k}" for k in range(names)]
     axis = Figure(figsize=(width_in, 3)).subplots()
-    HeatFigure.fitted(factors, factors, width_in).draw(axis, np.eye(names), "{:.1f}")
+    HeatFigure.fitted(factors, factors, width_in).draw(axis, np.eye(names), 1)
     assert [text.get_text() for text in axis.texts].count("1.0") == (names if written else 0)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from lmmscore.options import Registry
-from lmmscore.records import SAME
+from lmmscore.records import SAME, fixed
 from lmmscore.records import percent as share_in_words
 
 NONE = "–"
@@ -112,8 +112,7 @@ def number(value: float | None, decimals: int) -> str:
     """Return a figure with so many decimals, without a negative zero; a dash for none."""
     if value is None or not math.isfinite(value):
         return NONE
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return fixed(value, decimals)
 
 
 def true_minus(text: str) -> str:
@@ -147,7 +146,7 @@ def p_value(p: float | None) -> str:
     """Return a p-value as papers print it."""
     if p is None:
         return NONE
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    return "<0.001" if p < 0.001 else fixed(p, 3)
 
 
 def marks(values: Sequence[float | None]) -> list[Mark]:
