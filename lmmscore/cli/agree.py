@@ -157,7 +157,7 @@ def command(
     per method with lists in its cells, or one file per rater, in one folder per task if there are
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
-    from lmmscore.report.agreement_grids import AT_A_GLANCE, render
+    from lmmscore.report.agreement_grids import AT_A_GLANCE, level_sections, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
@@ -171,7 +171,10 @@ def command(
     ratings = human_ratings(options, shared=bool(score_files))
     judges = [*open_sources(runs), *_files(score_files, ratings.named, options)]
     found = _agree(judges, ratings, options)
-    sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
+    full = form != "term" or "all" in options["show"]
+    sections: Sequence[str] = ALL_SECTIONS if full else AT_A_GLANCE
+    if options["levels"] and "all" not in options["show"]:
+        sections = level_sections(options["levels"], sections)
     caution, shown = cautions(judges), (*sections, *options["show"])
     layout = screen(options["out"])
     text = render(found, form, sections=shown, caution=caution, **layout)  # type: ignore[arg-type]

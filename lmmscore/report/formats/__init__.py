@@ -62,6 +62,8 @@ class Grid:
     """Names of the columns in `--columns` and in JSON; empty where they cannot be chosen."""
     verdict: str = ""
     """What the table says, in a sentence."""
+    incomplete: bool = False
+    """Whether scores are missing, which a caption must say before the figures."""
 
     def select(self, places: Sequence[int]) -> Grid:
         """Return the grid with these columns only, in this order."""
@@ -189,6 +191,8 @@ class TableDocument:
     grids: Sequence[Grid]
     caution: str = ""
     """What the judge's own limits mean for every figure; shown before all tables."""
+    headline: Sequence[str] = ()
+    """The answer, in sentences about all tables together; shown before them."""
     notes: Sequence[str] = ()
     """What holds for all tables; shown once, after them."""
     records: Sequence[Mapping[str, Any]] = ()
