@@ -6,6 +6,7 @@ bug of ours.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
@@ -162,6 +163,11 @@ def alternatives(
         shown += f" and {len(names) - most} more"
 
     return f"{nearest(word, names)}; {listed_as}: {shown}"
+
+
+def typed(flag: str, *words: str) -> str:
+    """Return an option as it can be pasted into a shell: `--rename 'Visual Quality=qua'`."""
+    return shlex.join([flag, *words])
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

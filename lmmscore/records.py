@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -100,9 +101,21 @@ class Score:
     """What the judge would score on average, where its server reports probabilities."""
 
 
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with so many decimals, halves away from zero, and never a negative zero.
+
+    As a reader rounds by hand: 9.665 is 9.67, though the float nearest to it is a little less.
+    """
+    # Scores are decimals with few places: what lies beyond the twelfth is noise of binary floats.
+    exact = Decimal(repr(round(float(value), 12)))
+    with localcontext(rounding=ROUND_HALF_UP):
+        text = f"{exact:.{decimals}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
 def percent(share: float) -> str:
     """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
-    tenths = round(share * 1000)
+    tenths = int(fixed(share * 1000, 0))
     nearly_all = tenths == 1000 and share < 1 - SAME
     if nearly_all:
         return ">99.9%"

@@ -193,7 +193,7 @@ def rank(scores: pd.DataFrame | PathLike, **options: Any) -> RankedBoard:
     return _become(RankedBoard, rank_scores(table, **options))
 
 
-def read_ratings(*paths: PathLike, **columns: str) -> pd.DataFrame:
+def read_ratings(*paths: PathLike, **columns: Any) -> pd.DataFrame:
     """Return human ratings as one tidy table: item, method, rater, factor, score.
 
     A file of a rating study, or its folder, will do: its checks are not ratings. `columns` gives
@@ -228,6 +228,7 @@ def agree(
     known = {
         "scales": {name: run.manifest.scales() for name, run in runs.items()},
         "weights": {name: run.manifest.weights for name, run in runs.items()},
+        "names": {name: run.manifest.factor_names for name, run in runs.items()},
     }
     human = _human(ratings)
     found = compare_with_people(tables, human.table, **{**known, "scale": human.scale, **options})

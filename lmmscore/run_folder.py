@@ -253,6 +253,13 @@ class Manifest(_Record):
         shares = {factor.key: factor.weight or 0.0 for factor in self.factors}
         return shares if sum(shares.values()) > 0 else None
 
+    @property
+    def factor_names(self) -> dict[str, str]:
+        """The key of each factor by its full name and by its symbol."""
+        recorded = [factor for dialog in self.dialogs for factor in dialog.get("factors", ())]
+        symbols = {str(one["symbol"]): str(one["key"]) for one in recorded if "symbol" in one}
+        return symbols | {factor.name: factor.key for factor in self.factors if factor.name}
+
     def scales(self, weights: Mapping[str, float] | None = None) -> dict[str, tuple[float, float]]:
         """Return the lowest and highest score of each factor and of the overall.
 

@@ -11,11 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.errors import FileProblem, alternatives, counted, listed
+from lmmscore.errors import FileProblem, alternatives, counted, listed, typed
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scales import Formula, geometric_mean
 from lmmscore.scores import frame_of, is_scores_file, read_scores
 from lmmscore.tables import (
+    PROSE,
     SUFFIXES,
     Table,
     factor_columns,
@@ -59,7 +60,19 @@ ITEM_NAMES = (
     "key",
     "task_id",
 )
-METHOD_NAMES = ("method", "model", "system", "editor")
+METHOD_NAMES = (
+    "method",
+    "model",
+    "system",
+    "editor",
+    "method_name",
+    "editing_method",
+    "editing_model",
+    "edit_method",
+    "edit_model",
+)
+MODEL_NAMES = ("model_name", "model_id")
+"""These may name the judge's model: they name the method only where there are several."""
 RATER_NAMES = (
     "rater",
     "rater_id",
@@ -87,7 +100,9 @@ class Columns:
     factor: str = ""
     score: str = ""
     task: str = ""
-    """Used where there is such a column: it may have been named for a score file alone."""
+    shared: frozenset[str] = frozenset({"task"})
+    """The columns that may have been named for score files alone:
+    where there is none so called, it goes by the usual names."""
 
 
 USUAL_COLUMNS = Columns()
@@ -101,6 +116,8 @@ class HumanRatings:
     notes: list[str] = field(default_factory=list)
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating that could be given, if that is recorded."""
+    named: frozenset[str] = frozenset()
+    """Which of `item` and `method` stand in the column that was named for them."""
 
 
 def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) -> HumanRatings:
@@ -130,8 +147,10 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) 
             f"{named}: no ratings in it; a rating is a number in a column of its factor"
         )
 
-    _refuse_duplicate_ratings(ratings)
-    return HumanRatings(ratings, list(dict.fromkeys(notes)))
+    _refuse_duplicate_ratings(ratings, [source.table for source in sources], columns)
+    headers = {name for source in sources for name in source.table.columns}
+    found_parts = [part for part in ("item", "method") if getattr(columns, part) in headers]
+    return HumanRatings(ratings, list(dict.fromkeys(notes)), named=frozenset(found_parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +258,10 @@ def _rows(
 
     `rater` and `task_name` come from the file's path; a column of the table goes before them.
     """
-    item = _item_column(table, table.find(columns.item, ITEM_NAMES))
-    method = table.find(columns.method, METHOD_NAMES)
+    item = _item_column(table, columns)
+    method = _method_column(table, columns)
     own_rater = table.find(columns.rater, RATER_NAMES)
-    task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
+    task = _find(table, columns, "task", TASK_NAMES)
     names = {item, method, own_rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
 
@@ -263,8 +282,52 @@ def _rows(
     return rows
 
 
-def _item_column(table: Table, found: str | None) -> str:
+def _find(
+    table: Table, columns: Columns | Layout, part: str, guesses: tuple[str, ...]
+) -> str | None:
+    """Return the column that was named for a part, or goes by a usual name; None without one."""
+    wanted = getattr(columns, part)
+    elsewhere = part in columns.shared and wanted not in table.columns
+    return table.find("" if elsewhere else wanted, guesses)
+
+
+def _method_column(table: Table, columns: Columns | Layout) -> str | None:
+    """Return the column of the method; None without one."""
+    found = _find(table, columns, "method", METHOD_NAMES)
+    model = table.find("", MODEL_NAMES)
+    if found is None and model is not None and len({text(row[model]) for row in table.rows}) > 1:
+        return model
+    return found
+
+
+def _no_method(tables: Sequence[Table], columns: Columns | Layout) -> str:
+    """Return what to say where edits seem to occur twice and a column may tell their methods apart.
+
+    That is one of words that nothing was read from; "" where there is none.
+    """
+    known = (ITEM_NAMES, RATER_NAMES, FACTOR_NAMES, SCORE_NAMES, TASK_NAMES, SKIP_NAMES)
+    named = {getattr(columns, part, "") for part in ("item", "rater", "factor", "score", "task")}
+    unused = []
+    for table in tables:
+        if _method_column(table, columns) is None:
+            used = named | {table.find("", names) for names in known}
+            unused += [name for name in table.columns if name not in used and _names(table, name)]
+
+    if not unused:
+        return ""
+    listed_names = ", ".join(dict.fromkeys(unused))
+    return f"no column names the method (not used: {listed_names}); say --method-column NAME"
+
+
+def _names(table: Table, column: str) -> bool:
+    """Tell whether a column holds several names, and neither numbers nor sentences."""
+    words = {text(row[column]) for row in table.rows} - {""}
+    return len(words) > 1 and column.lower() not in PROSE and not any(map(is_number, words))
+
+
+def _item_column(table: Table, columns: Columns | Layout) -> str:
     """Return the column of the item. Raises FileProblem where none was found."""
+    found = _find(table, columns, "item", ITEM_NAMES)
     if found is None:
         names = ", ".join(table.columns)
         raise FileProblem(
@@ -376,7 +439,9 @@ def _cells(
     return found
 
 
-def _refuse_duplicate_ratings(ratings: pd.DataFrame) -> None:
+def _refuse_duplicate_ratings(
+    ratings: pd.DataFrame, tables: Sequence[Table], columns: Columns
+) -> None:
     """Raise where one rater rated one edit twice: which of the two counts is not ours to guess."""
     key = ["item", "method", "rater", "task", "factor"]
     twice = ratings[ratings.duplicated(key, keep=False)]
@@ -395,10 +460,9 @@ def _refuse_duplicate_ratings(ratings: pd.DataFrame) -> None:
             f"say --rater-column NAME{more}"
         )
 
-    raise FileProblem(
-        f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); "
-        f"keep one of the rows{more}"
-    )
+    hint = _no_method(tables, columns) or "keep one of the rows"
+    said = f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']})"
+    raise FileProblem(f"{said}; {hint}{more}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -424,9 +488,9 @@ class Layout:
     """A regular expression whose first group, found in the item's id, is the task."""
     factors: tuple[str, ...] = ()
     """Only these are factors; empty means: every column that holds scores."""
-    shared: bool = False
-    """Whether the names were given for another file too:
-    here item and method may then go by the usual ones."""
+    shared: frozenset[str] = frozenset()
+    """Which of `item` and `method` stand so in another file:
+    where there is no such column, they go by the usual names."""
 
 
 USUAL_LAYOUT = Layout()
@@ -462,8 +526,8 @@ class Reader:
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
-        item = _item_column(table, self._find(table, "item", ITEM_NAMES))
-        method = self._find(table, "method", METHOD_NAMES)
+        item = _item_column(table, self.layout)
+        method = _method_column(table, self.layout)
         task = table.find(self.layout.task, TASK_NAMES)
         repeat = table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
@@ -478,17 +542,12 @@ class Reader:
                 where=where,
             )
 
-    def _find(self, table: Table, what: str, guesses: tuple[str, ...]) -> str | None:
-        wanted = getattr(self.layout, what)
-        absent = self.layout.shared and wanted not in table.columns
-        return table.find("" if absent else wanted, guesses)
-
     def _cells(self, table: Table, names: set[str | None]) -> _Cells:
         """Yield for each edit the place of its row and its cells by factor."""
         factor = table.find("", FACTOR_NAMES)
         score = table.find(self.under, SCORE_NAMES) if factor else None
         if factor is not None and score is not None:
-            yield from _long_cells(table, factor, score, names)
+            yield from self._long_cells(table, factor, score, names)
             return
 
         # JSON keeps the scores of an edit together, as {"scores": {"accuracy": 7, …}}.
@@ -504,6 +563,21 @@ class Reader:
         wide = self._wide(table, names)
         for place, row in enumerate(table.rows):
             yield place, {name: row[name] for name in wide}
+
+    def _long_cells(self, table: Table, factor: str, score: str, names: set[str | None]) -> _Cells:
+        """Gather the rows of a long table by edit."""
+        gathered: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
+        keys = [name for name in table.columns if name in names]
+        for place, row in enumerate(table.rows):
+            _, cells = gathered.setdefault(tuple(text(row[name]) for name in keys), (place, {}))
+            name = text(row[factor])
+            if name in cells:
+                hint = _no_method([table], self.layout) or "keep one"
+                raise FileProblem(f"{table.at(place)}: a second {name} for the same edit; {hint}")
+
+            cells[name] = row[score]
+
+        yield from gathered.values()
 
     def _wide(self, table: Table, names: set[str | None]) -> list[str]:
         """Return the columns that are factors. Raises where one holds what no scale has."""
@@ -555,21 +629,6 @@ def _task_finder(pattern: str, column: str | None) -> Callable[[Mapping[str, Any
         return match.group(1) or "" if match else ""
 
     return find
-
-
-def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -> _Cells:
-    """Gather the rows of a long table by edit."""
-    gathered: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
-    keys = [name for name in table.columns if name in names]
-    for place, row in enumerate(table.rows):
-        _, cells = gathered.setdefault(tuple(text(row[name]) for name in keys), (place, {}))
-        name = text(row[factor])
-        if name in cells:
-            raise FileProblem(f"{table.at(place)}: a second {name} for the same edit; keep one")
-
-        cells[name] = row[score]
-
-    yield from gathered.values()
 
 
 def _choose(table: Table, field: str, nested: list[str]) -> str:
@@ -773,7 +832,7 @@ def scores_in(
         return _own(path, renames, plain=layout == USUAL_LAYOUT and dialog is None)
 
     # Which columns are what has no meaning in a folder; choosing factors has.
-    named = replace(layout, factors=(), shared=False) != USUAL_LAYOUT or dialog is not None
+    named = replace(layout, factors=(), shared=frozenset()) != USUAL_LAYOUT or dialog is not None
     if path.is_dir() and named:
         raise FileProblem(
             f"{path}: the names in a folder say what is what; "
@@ -784,7 +843,6 @@ def scores_in(
     all_renames = _with_overall(renames, _factors_of(edits), str(path), notes)
     refuse_merging(_factors_of(edits), all_renames)
     edits = [_renamed(edit, all_renames) for edit in edits]
-    _refuse_duplicates(edits)
 
     factors = _factors_of(edits)
     if dialog is not None:
@@ -807,6 +865,7 @@ def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[
 
     Of an Excel file `field` names a sheet.
     """
+    tables: list[Table] = []
     if path.is_dir():
         edits = read_score_folder(path, notes)
     else:
@@ -818,6 +877,7 @@ def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[
         tables = with_items(read_tables(path, sheet), layout.item, notes)
         edits = [edit for table in tables for edit in reader.edits(table)]
 
+    _refuse_duplicates(edits, tables, layout)
     known = _factors_of(edits)
     for name in layout.factors:
         if name not in known:
@@ -851,7 +911,7 @@ def _with_overall(
         elif plain in _OVERALL_NAMES and name not in renames:
             notes.append(
                 f"{where}: {name} counts as a factor; if it is the overall, "
-                f"say --rename {name}=overall"
+                f"say {typed('--rename', f'{name}={OVERALL}')}"
             )
 
     return found
@@ -868,9 +928,10 @@ def refuse_merging(factors: Sequence[str], renames: Mapping[str, str]) -> None:
 
         if new in taken:
             old, other = (factor, taken[new]) if factor in renames else (taken[new], factor)
+            given = typed("--rename", f"{old}={new}")
             raise FileProblem(
-                f"--rename {old}={new}: the same file has another factor that would be called "
-                f"{new}; rename that one too, as --rename {other}=other_{other}"
+                f"{given}: the same file has another factor that would be called {new}; rename "
+                f"that one too, as {typed('--rename', f'{other}=other_{other}')}"
             )
 
         taken[new] = factor
@@ -945,15 +1006,17 @@ def _without_overall(factors: list[str], dialog: Dialog, where: str, notes: list
     return [factor for factor in factors if factor != OVERALL]
 
 
-def _refuse_duplicates(edits: list[Edit]) -> None:
+def _refuse_duplicates(edits: list[Edit], tables: Sequence[Table], layout: Layout) -> None:
     """Refuse an edit that is scored twice: which of the two counts is not ours to guess."""
     seen: dict[tuple[str, str, str, int], str] = {}
     for edit in edits:
         key = (edit.item, edit.task, edit.method, edit.repeat)
         if key in seen:
+            hint = _no_method(tables, layout) or (
+                "keep one, or tell them apart in a column `repeat`, `method` or `task`"
+            )
             raise FileProblem(
-                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, "
-                "or tell them apart in a column `repeat`, `method` or `task`"
+                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; {hint}"
             )
         seen[key] = edit.where
 

@@ -65,7 +65,8 @@ class Table:
     def find(self, wanted: str, guesses: Iterable[str]) -> str | None:
         """Return the column called `wanted`, or the first of the guesses it has; None without one.
 
-        A wanted column that is not there is an error: the user named it.
+        Guesses are met whatever the case, and with spaces or hyphens for underscores. A wanted
+        column that is not there is an error: the user named it.
         """
         if wanted and wanted not in self.columns:
             there_are = alternatives(wanted, self.columns, "it has")
@@ -74,7 +75,10 @@ class Table:
         if wanted:
             return wanted
 
-        known = {column.strip().lower(): column for column in reversed(self.columns)}
+        known = {
+            re.sub(r"[\s_-]+", "_", column.strip().lower()): column
+            for column in reversed(self.columns)
+        }
         return next((known[guess] for guess in guesses if guess in known), None)
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from lmmscore.agreement import align, raters
 from lmmscore.agreement.align import Limits, Paired, RatedEdits, ScaleMatches, Scales, Weights
 from lmmscore.agreement.levels import (
+    FEWEST_FOR_A_VERDICT,
     PANEL,
     PANEL_WITHOUT,
     AgreementRow,
@@ -31,7 +32,7 @@ from lmmscore.agreement.levels import (
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
 from lmmscore.leaderboard.ranking import Whisker, draw
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.records import OVERALL, Outcome, fixed
 from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats import SAME, Floats, column_means, one_thread, ranks
 
@@ -45,6 +46,9 @@ STEPS = 3
 
 Step = Callable[[], None]
 """Called after each step, so that someone may be shown how far the work is."""
+
+PEOPLE = ""
+"""Stands for the raters where judges go by their names."""
 
 PanelScores = Literal["raw", "z"]
 
@@ -73,6 +77,7 @@ def agree(
     scale: Limits | None = None,
     rescale: bool = False,
     weights: Weights | Mapping[str, Weights | None] | None = None,
+    names: Mapping[str, Mapping[str, str]] | None = None,
     panel: Panel | None = None,
     over_raters: bool = False,
     resamples: int = DRAWS,
@@ -90,6 +95,7 @@ def agree(
     `scales` gives the limits of each factor's scale, for all judges or, where theirs differ, by
     judge and factor; `scale` gives those of the ratings, which `rescale` maps onto the judge's.
     `weights` make people's overall where they gave none: the judges', for all of them or by judge.
+    `names` gives, by judge, what else its factors are called, each with its name in the scores.
     `panel` adds the mean of all judges as one more. `over_raters` makes intervals allow for other
     raters as well as other items. `epsilon` is the advantage people are granted in the alternative
     annotator test. `counting` takes the number of steps and gives a function to call after each,
@@ -113,7 +119,7 @@ def agree(
         shares = align.renamed_weights(shares, judges, renames)
 
     sides = align.Sides(judges, ratings)
-    sides.match_names(renames, aliases, methods)
+    sides.match_names(renames, aliases, methods, names)
     matches, mapped = sides.match_scales(known, scale, rescaled=rescale)
     plain_mean = sides.add_overall(shares)
     members = dict(sides.judges)
@@ -122,13 +128,14 @@ def agree(
         matches |= _panel_matches(matches, panel)
 
     shared = sides.shared_factors(wanted)
-    derived = sides.note_derived_overalls()
-    given = not plain_mean and not derived
+    without_overall = sides.note_derived_overalls() | ({PEOPLE} if plain_mean else set())
+    given = not without_overall
     rules = AgreementRules(
         levels=tuple(level for level in LEVELS if level in levels),
         headline=_headline_factors(shared, every=every or bool(wanted) or not given, given=given),
         matches=matches,
         overall_parts=tuple(sides.overall_parts),
+        without_overall=frozenset(without_overall),
         mapped=tuple(mapped),
         resamples=resamples,
         seed=seed,
@@ -229,6 +236,8 @@ class AgreementRules:
     """By judge and factor."""
     overall_parts: tuple[str, ...]
     """The factors that people's overall was made of; none where they gave one."""
+    without_overall: frozenset[str]
+    """Whose overall is the mean of their factors, which nobody gave."""
     mapped: tuple[str, ...]
     """What was done to people's scale, in words."""
     resamples: int
@@ -409,10 +418,10 @@ class AgreementBuilder:
         where = f"{head.judge}, {head.factor}"
         if head.value is None:
             self.sides.notes.append(f"{where}: correlations undefined, because {head.why}")
-        elif head.limits[1] is not None and head.limits[1] < 0:
+        elif _surely_negative(head):
             self.sides.notes.append(
-                f"{where}: the correlation is surely negative (ρ = {head.value:.2f}); is one side "
-                "reversed, such as ranks whose 1 is the best?"
+                f"{where}: the correlation is surely negative (ρ = {fixed(head.value, 2)}); is one "
+                "side reversed, such as ranks whose 1 is the best?"
             )
 
     def compare_judges(self) -> None:
@@ -452,8 +461,16 @@ class AgreementBuilder:
             notes=list(dict.fromkeys(self.sides.notes)),
             settings=self.rules.as_dict(draws),
             headline_factors=list(self.rules.headline),
+            without_overall=self.rules.without_overall,
             paired=self.paired,
         )
+
+
+def _surely_negative(row: AgreementRow) -> bool:
+    """Tell whether a correlation lies below 0 with its interval; at -1 it has none."""
+    if row.value is not None and row.value <= SAME - 1:
+        return row.n >= FEWEST_FOR_A_VERDICT
+    return row.limits[1] is not None and row.limits[1] < 0
 
 
 def _factor_mean(judge: str, rows: Sequence[AgreementRow]) -> dict[str, Any]:
@@ -676,6 +693,8 @@ class Agreement:
     settings: Mapping[str, Any]
     headline_factors: Sequence[str]
     """What the first tables are about: the overall, or the factors asked for."""
+    without_overall: frozenset[str] = frozenset()
+    """The judges, and PEOPLE, whose overall is the mean of their factors: nobody gave it."""
     paired: Mapping[tuple[str, str], Paired] = field(default_factory=dict, repr=False)
     """By judge and factor: the pairs behind the rows, for plots."""
 
@@ -766,7 +785,8 @@ class Agreement:
         said = f"{judge} on {self._said(judge, factor)}"
         across = self.row(judge, factor, METHOD, "spearman")
         if across is not None and across.value is not None:
-            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
+            rho = fixed(across.value, 2)
+            said += f"; its ranking of {across.n} methods and people's: ρ = {rho}"
 
         verdict = self.verdict(judge, factor)
         if verdict and verdict.why:
@@ -779,19 +799,23 @@ class Agreement:
         found = []
         factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
         if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
-            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+            own = "The mean of its factors as" if judge in self.without_overall else "Its own"
+            against = ""
+            if PEOPLE in self.without_overall:
+                against = ", against the mean of the raters' factors"
+            found.append(f"{own} {self._said(judge, OVERALL)}{against}.")
 
         verdict = self.verdict(judge, factor)
         if verdict is not None and verdict.difference is not None:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
-                within = f" (95% {gap.low:.3f} to {gap.high:.3f})"
+                within = f" (95% {fixed(gap.low, 3)} to {fixed(gap.high, 3)})"
 
             found.append(
-                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
-                f"rater reaches {verdict.people_value:.3f}; on the {verdict.raters} raters with "
-                f"both figures the difference is {gap.value:.3f}{within}."
+                f"On {factor}, it reaches {fixed(verdict.judge_value, 3)} in a rater's place, "
+                f"where a rater reaches {fixed(verdict.people_value, 3)}; on the {verdict.raters} "
+                f"raters with both figures the difference is {fixed(gap.value, 3)}{within}."
             )
 
         return found
@@ -810,8 +834,9 @@ class Agreement:
             return f"{said} (ρ is undefined, because {row.why})"
 
         low, high = row.limits
-        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
-        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
+        within = "" if low is None or high is None else f", 95% {_ends(low, high)}"
+        value = fixed(row.value, 3)
+        return f"{said} (ρ = {value}{within}, {row.n} {row.of}, level {row.level})"
 
     def _sentence_over_factors(self, judge: str) -> str:
         """Return the verdict where no overall was given: over the factors."""
@@ -830,9 +855,16 @@ class Agreement:
         said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
         mean = ""
         if values:
-            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+            average = fixed(sum(values) / len(values), 3)
+            mean = f" (mean ρ = {average} over {len(values)} factors)"
 
-        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
+        return f"{judge}{self._who_gave_none(judge)}: {said or 'no verdict'}{mean}."
+
+    def _who_gave_none(self, judge: str) -> str:
+        """Return whose overall is a mean of factors, and so not what the answer is about."""
+        if judge in self.without_overall:
+            return ", which has no overall of its own"
+        return ", beside raters who gave no overall" if PEOPLE in self.without_overall else ""
 
     def with_notes(self, notes: Sequence[str]) -> Agreement:
         """Return the same with more notes before its own."""
@@ -887,6 +919,10 @@ class Agreement:
         return table + draw(marks, title)
 
 
+def _ends(low: float, high: float) -> str:
+    return f"{fixed(low, 2)} to {fixed(high, 2)}"
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
 
@@ -898,8 +934,8 @@ def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
         "judge": row.judge,
         "factor": row.factor,
         "n": row.n,
-        "ρ": "undefined" if row.value is None else f"{row.value:.3f}",
-        "95%": "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
+        "ρ": "undefined" if row.value is None else fixed(row.value, 3),
+        "95%": "" if low is None or high is None else _ends(low, high),
         "verdict": verdict.words if verdict else "",
     }
 

@@ -6,7 +6,8 @@ is a note. Nothing is dropped without one of the two.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, alternatives
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, typed
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
@@ -64,19 +65,26 @@ class Sides:
         renames: Mapping[str, str] | None = None,
         aliases: Mapping[str, str] | None = None,
         methods: Sequence[str] = (),
+        names: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """Give factors, items and methods the same names; keep only some methods, if named."""
+        """Give factors, items and methods the same names; keep only some methods, if named.
+
+        `names` says by judge what else its factors are called.
+        """
         # First of all: everything after this goes by the id of an item alone.
         tables, ratings = separate_tasks(self.judges, self.ratings, self.notes)
         ratings, *tables = rename_factors([ratings, *tables], renames or {})
+        others = [own for known in (names or {}).values() for own in known.items()]
+        ratings = match_factors(ratings, tables, others, renames or {}, self.notes)
         ratings, *tables = apply_aliases([ratings, *tables], aliases or {})
         _refuse_ratings_twice(ratings)
         matched = []
         for name, table in zip(self.judges, tables, strict=True):
             table = match_methods(name, table, ratings, self.notes)
             items = set(ratings["item"])
-            if not items & set(table["item"]):
-                table = _same_keys(name, table, "item", items, self.notes)
+            for key in (key_of, _without_ending, _plain):
+                if not items & set(table["item"]):
+                    table = _same_keys(name, table, "item", items, self.notes, key)
 
             check_items(name, table, items, self.notes)
             matched.append(table)
@@ -199,15 +207,16 @@ class Sides:
         near = [(name, other) for name, other in near if other]
         if near:
             pairs = "; ".join(f"people's {name} ~ the judge's {other}" for name, other in near)
-            typed = " ".join(f"--rename {name}={other}" for name, other in near)
+            options = " ".join(typed("--rename", f"{name}={other}") for name, other in near)
             raise FileProblem(
-                f"{judge}: factors do not match ({pairs}); if they are the same, add {typed}"
+                f"{judge}: factors do not match ({pairs}); if they are the same, add {options}"
             )
 
         if not set(ours) & set(theirs) - {OVERALL} and only_theirs and only_ours:
+            example = typed("--rename", f"{only_theirs[0]}={only_ours[0]}")
             raise FileProblem(
                 f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people "
-                f"{', '.join(only_theirs)}; for example --rename {only_theirs[0]}={only_ours[0]}"
+                f"{', '.join(only_theirs)}; for example {example}"
             )
 
         left = ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for"))
@@ -216,11 +225,12 @@ class Sides:
                 it = "it" if len(names) == 1 else "them"
                 self.notes.append(f"left out, because {where} {it}: {', '.join(names)}")
 
-    def note_derived_overalls(self) -> bool:
-        """Note how overalls were made that no file and no dialog gave; False where all were."""
-        derived = {name: derived_overall(table) for name, table in self.judges.items()}
-        self.notes += [f"{name}: {how}" for name, how in derived.items() if how]
-        return any(derived.values())
+    def note_derived_overalls(self) -> set[str]:
+        """Note how overalls were made that no file and no dialog gave; return whose they are."""
+        made = {name: derived_overall(table) for name, table in self.judges.items()}
+        derived = {name: how for name, how in made.items() if how}
+        self.notes += [f"{name}: {how}" for name, how in derived.items()]
+        return set(derived)
 
 
 def weights_by_judge(
@@ -336,7 +346,8 @@ def rename_factors(
     for old, new in renames.items():
         if old not in known:
             there_are = alternatives(old, known, "there are")
-            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{there_are}")
+            given = typed("--rename", f"{old}={new}")
+            raise FileProblem(f"{given}: no factor is called {old}{there_are}")
 
     found = []
     for table in tables:
@@ -349,6 +360,48 @@ def rename_factors(
         found.append(table.assign(factor=table["factor"].replace(dict(renames))))
 
     return found
+
+
+def match_factors(
+    ratings: pd.DataFrame,
+    tables: Sequence[pd.DataFrame],
+    names: Sequence[tuple[str, str]],
+    renames: Mapping[str, str],
+    notes: list[str],
+) -> pd.DataFrame:
+    """Return the ratings with factors under the judges' names where that is plain.
+
+    `names` are other names of factors, each with its name in the scores. Names are the same
+    whatever the case and whether words are joined by spaces, underscores or hyphens.
+    """
+    ours = {str(name) for table in tables for name in table["factor"].unique()}
+    theirs = [str(name) for name in ratings["factor"].unique()]
+    meant: dict[str, set[str]] = {}
+    for other, name in (*((one, one) for one in ours), *names):
+        meant.setdefault(_joined(other), set()).add(renames.get(name, name))
+
+    found = {name: meant.get(_joined(name), set()) & ours for name in theirs if name not in ours}
+    taken = [name for name in theirs if name in ours]
+    taken += [name for several in found.values() for name in several]
+    plain = {
+        old: name
+        for old, several in found.items()
+        for name in several
+        if len(several) == taken.count(name) == 1
+    }
+    if plain:
+        notes.append(f"people's factors taken as the judge's: {_pairs(plain)}")
+    return ratings.assign(factor=ratings["factor"].replace(plain))
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+def _pairs(renames: Mapping[str, str]) -> str:
+    """Return the first few of what is taken as what."""
+    told = ", ".join(f"{old} as {new}" for old, new in list(renames.items())[:EXAMPLES])
+    return told + (", …" if len(renames) > EXAMPLES else "")
 
 
 def derived_overall(scores: pd.DataFrame) -> str:
@@ -367,7 +420,7 @@ def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
             both_have = alternatives(factor, shared, "both have")
-            raise FileProblem(f"--factor {factor}: not both scored and rated{both_have}")
+            raise FileProblem(f"{typed('--factor', factor)}: not both scored and rated{both_have}")
 
     return [factor for factor in shared if factor in wanted]
 
@@ -474,7 +527,8 @@ def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) ->
     known = {name for table in tables for name in (*table["item"], *table["method"])}
     for old in aliases:
         if old not in known:
-            raise FileProblem(f"--alias {old}={aliases[old]}: nothing is called {old}")
+            given = typed("--alias", f"{old}={aliases[old]}")
+            raise FileProblem(f"{given}: nothing is called {old}")
 
     names = dict(aliases)
     return [
@@ -502,7 +556,7 @@ def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[
     for name in wanted:
         if name not in known:
             there_are = alternatives(name, known, "there are")
-            raise FileProblem(f"--method {name}: no such method{there_are}")
+            raise FileProblem(f"{typed('--method', name)}: no such method{there_are}")
 
     return [table[table["method"].isin(list(wanted))] for table in tables]
 
@@ -544,15 +598,21 @@ def match_methods(
 
 
 def _same_keys(
-    judge: str, scores: pd.DataFrame, column: str, theirs: set[str], notes: list[str]
+    judge: str,
+    scores: pd.DataFrame,
+    column: str,
+    theirs: set[str],
+    notes: list[str],
+    key_of: Callable[[str], str] = key_of,
 ) -> pd.DataFrame:
-    """Return the scores with names that differ in case and punctuation alone made people's.
+    """Return the scores with names made people's that have the same key as theirs.
 
-    Only where it is plain: no two names of a side may have the same letters and digits.
+    As a rule, these differ in case and punctuation alone. Only where it is plain: no two names of a
+    side may have the same key.
     """
     ours = {str(name) for name in scores[column].unique()}
-    mine = _by_key(ours - theirs)
-    people = _by_key(theirs - ours)
+    mine = _by_key(ours - theirs, key_of)
+    people = _by_key(theirs - ours, key_of)
     renames = {
         names[0]: people[key][0]
         for key, names in mine.items()
@@ -561,13 +621,11 @@ def _same_keys(
     if not renames:
         return scores
 
-    told = ", ".join(f"{old} as {new}" for old, new in list(renames.items())[:EXAMPLES])
-    more = ", …" if len(renames) > EXAMPLES else ""
-    notes.append(f"{judge}: {column}s matched though written differently: {told}{more}")
+    notes.append(f"{judge}: {column}s matched though written differently: {_pairs(renames)}")
     return scores.assign(**{column: scores[column].replace(renames)})
 
 
-def _by_key(names: set[str]) -> dict[str, list[str]]:
+def _by_key(names: set[str], key_of: Callable[[str], str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         found.setdefault(key_of(name), []).append(name)
@@ -580,7 +638,7 @@ def check_items(judge: str, scores: pd.DataFrame, theirs: set[str], notes: list[
     if not ours & theirs:
         raise FileProblem(
             f"{judge}: no item was both judged and rated; the judge has for example "
-            f"{_some(ours)}, people {_some(theirs)}{_hint(ours, theirs)}"
+            f"{_some(ours)}, people {_some(theirs)}; give the pairs with --aliases FILE"
         )
 
     left = (
@@ -592,15 +650,14 @@ def check_items(judge: str, scores: pd.DataFrame, theirs: set[str], notes: list[
             notes.append(f"{judge}: items {which} ({len(only)}), for example {_some(only)}")
 
 
-def _hint(ours: set[str], theirs: set[str]) -> str:
-    """Return what would make ids match, where it is as plain as a file ending or a folder."""
-    if {_plain(item) for item in ours} & {_plain(item) for item in theirs}:
-        return " (they match without folder, file ending and case: make them alike, or --aliases)"
-    return "; give the pairs with --aliases FILE"
+def _without_ending(item: str) -> str:
+    """Return an id without case and file ending; the 5 of `v1.5` is none."""
+    return re.sub(r"\.[a-z][a-z0-9]{1,4}$", "", item.replace("\\", "/").lower())
 
 
 def _plain(item: str) -> str:
-    return item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower()
+    """Return an id without case, file ending and folder."""
+    return _without_ending(item).rsplit("/", 1)[-1]
 
 
 def _some(names: set[str]) -> str:
@@ -840,7 +897,7 @@ def check_scale(
 def _told(off: pd.DataFrame, how: str, ends: Limits) -> str:
     """Return the first rating that is off, where it stands, and how many there are."""
     first = off.iloc[0]
-    more = f" (and {len(off) - 1} more ratings)" if len(off) > 1 else ""
+    more = f" (and {counted(len(off) - 1, 'more rating')})" if len(off) > 1 else ""
     score = f"{first['factor']} {first['score']:g}"
     return f"{first['where']}: {score} {how} {_span(ends)}{more}"
 

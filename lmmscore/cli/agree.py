@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lmmscore.agreement.raters import Pair
     from lmmscore.dialog import Dialog
     from lmmscore.run_folder import Run
+    from lmmscore.score_files import HumanRatings
 
 
 SECTIONS = ("further", "within-method", "tasks", "powered", "variance")
@@ -156,7 +157,7 @@ def command(
     per method with lists in its cells, or one file per rater, in one folder per task if there are
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
-    from lmmscore.report.agreement_grids import AT_A_GLANCE, render
+    from lmmscore.report.agreement_grids import AT_A_GLANCE, level_sections, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
@@ -167,9 +168,13 @@ def command(
         _print_pair_agreement(runs, form, options)
         return
 
-    judges = [*open_sources(runs), *_files(score_files, options)]
-    found = _agree(judges, options)
-    sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
+    ratings = human_ratings(options, shared=bool(score_files))
+    judges = [*open_sources(runs), *_files(score_files, ratings.named, options)]
+    found = _agree(judges, ratings, options)
+    full = form != "term" or "all" in options["show"]
+    sections: Sequence[str] = ALL_SECTIONS if full else AT_A_GLANCE
+    if options["levels"] and "all" not in options["show"]:
+        sections = level_sections(options["levels"], sections)
     caution, shown = cautions(judges), (*sections, *options["show"])
     layout = screen(options["out"])
     text = render(found, form, sections=shown, caution=caution, **layout)  # type: ignore[arg-type]
@@ -270,8 +275,14 @@ def _votes_in(path: Path) -> dict[Pair, list[str]] | None:
     return None if path.is_dir() else read_votes(path)
 
 
-def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
-    """Read other tools' score files, each under a name of its own."""
+def _files(
+    specs: Sequence[str], in_ratings: frozenset[str], options: dict[str, Any]
+) -> list[Source]:
+    """Read other tools' score files, each under a name of its own.
+
+    `in_ratings` says which columns that were named are the ratings', so that a score file may lack
+    them.
+    """
     from lmmscore.dialog import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
@@ -281,7 +292,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
         method=options["method_column"],
         task=options["task_column"],
         task_pattern=options["task_pattern"],
-        shared=True,
+        shared=in_ratings,
     )
     names = [judge_name(spec) for spec in specs]
     named = [
@@ -333,7 +344,7 @@ def _bundled_dialogs() -> list[Dialog]:
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]
 
 
-def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
+def _agree(judges: Sequence[Source], ratings: HumanRatings, options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.report.formats.terminal import counting
 
@@ -343,7 +354,6 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
 
-    ratings = human_ratings(options)
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
@@ -358,6 +368,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         scales={judge.name: judge.manifest.scales() for judge in judges},
         scale=options["scale"] or ratings.scale,
         weights={judge.name: judge.manifest.weights for judge in judges},
+        names={judge.name: judge.manifest.factor_names for judge in judges},
         resamples=options["resamples"],
         seed=options["seed"],
         epsilon=options["epsilon"],

@@ -505,15 +505,16 @@ def write_file(path: Path, text: str) -> None:
         raise FileProblem(f"{path}: cannot be written ({reason}); name another file") from error
 
 
-def print_board(board: Leaderboard | PairBoard) -> None:
-    """Print a leaderboard's tables to standard output, in colour where someone is looking."""
+def print_board(board: Leaderboard | PairBoard, manifest: Manifest) -> None:
+    """Print a run's leaderboard to standard output, in colour where someone is looking."""
     from lmmscore.leaderboard.matches import PairBoard
-    from lmmscore.report.leaderboard import render, render_pairs
+    from lmmscore.report.leaderboard import display_names, render, render_pairs
 
+    names = display_names(manifest)
     if isinstance(board, PairBoard):
-        put(render_pairs(board, "term", **screen()), None)
+        put(render_pairs(board, "term", names=names, **screen()), None)
     else:
-        put(render(board, "term", **screen()), None)
+        put(render(board, "term", names=names, **screen()), None)
 
 
 def write_boards(run: Run) -> Leaderboard | PairBoard:
@@ -675,13 +676,18 @@ def for_all(sources: Sequence[Source], manifest: Manifest) -> Manifest:
     return manifest.model_copy(update=together)
 
 
-def human_ratings(options: Mapping[str, Any]) -> HumanRatings:
-    """Read the files of --human, by the columns that the options of the command name."""
+def human_ratings(options: Mapping[str, Any], *, shared: bool = False) -> HumanRatings:
+    """Read the files of --human, by the columns that the options of the command name.
+
+    Where the item's and the method's are `shared`, the ratings need not have them: score files may.
+    """
     from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
     parts = ("item", "method", "rater", "factor", "score", "task")
     columns = Columns(**{part: options.get(f"{part}_column", "") for part in parts})
+    if shared:
+        columns = replace(columns, shared=columns.shared | {"item", "method"})
     return read_human_ratings(options["human"], columns)
 
 

@@ -61,7 +61,7 @@ def command(out: Path, copy: Path | None) -> None:
     board = write_leaderboards(run)
     page = RunResult(run.path).report()
     whole = tuple(table for table in board.tables if table.task is None)
-    print_board(replace(board, tables=whole))
+    print_board(replace(board, tables=whole), run.manifest)
     _print_match(board, folder / "constructed.yaml")
     _print_next(run.path, page)
 

@@ -336,7 +336,7 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     human = human_ratings(options)
     chosen = _of_tasks(source, options)
     sides = align.Sides({source.name: chosen.scores}, human.table)
-    sides.match_names()
+    sides.match_names(names={source.name: source.manifest.factor_names})
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
         sides.add_overall(source.manifest.weights)

@@ -354,7 +354,7 @@ def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: b
         found = {"run": str(run.path), "sessions": manifest.judged, "unscored": manifest.unscored}
         put_json({**found, "slips": manifest.slips, "caution": manifest.caution})
     else:
-        print_board(board)
+        print_board(board, manifest)
         click.echo(f"\nrun:  {run.path}", err=True)
 
     if manifest.unscored:

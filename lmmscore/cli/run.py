@@ -334,7 +334,7 @@ def _print_result(run: Run) -> None:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
 
-    print_board(write_boards(run))
+    print_board(write_boards(run), run.manifest)
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)

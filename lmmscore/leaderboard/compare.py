@@ -16,7 +16,7 @@ import pandas as pd
 
 from lmmscore.errors import FileProblem, LmmscoreError, alternatives
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
-from lmmscore.records import OVERALL
+from lmmscore.records import OVERALL, fixed
 from lmmscore.resources import bundled
 from lmmscore.stats import SAME, as_json, fisher_z, ranks
 from lmmscore.stats.correlation import kendall_b, spearman
@@ -530,7 +530,7 @@ def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
             "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
         )
 
-    values = f"Spearman {spearman:.2f}, Kendall {kendall:.2f}"
+    values = f"Spearman {fixed(spearman, 2)}, Kendall {fixed(kendall, 2)}"
     return f"Rank correlation of the means over {n} methods: {values}."
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
-from lmmscore.records import OVERALL, Outcome, percent
+from lmmscore.records import OVERALL, Outcome, fixed, percent
 from lmmscore.stats import (
     SAME,
     Floats,
@@ -349,8 +349,9 @@ def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tu
         owed = max(end * (places[better] - places[worse]) for end in (fit.value, *ends))
         if lead > SAME and owed >= lead:
             found.append(
-                f"{better} leads {worse} by {lead:.2f}, and its places ({places[better]:.2f} "
-                f"against {places[worse]:.2f} on average) could explain up to {owed:.2f}."
+                f"{better} leads {worse} by {fixed(lead, 2)}, and its places "
+                f"({fixed(places[better], 2)} against {fixed(places[worse], 2)} on average) could "
+                f"explain up to {fixed(owed, 2)}."
             )
 
     return tuple(found)
@@ -419,13 +420,14 @@ def repeat_statement(spread: Spread) -> str:
             "run with --repeats 2 or more."
         )
 
-    text = f"Std over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
+    within, between = fixed(spread.within, 2), fixed(spread.between, 2)
+    text = f"Std over repeats of the same edit {within}, over edits {between}"
     if spread.reliability is None or spread.reliability_of_mean is None:
         return text + "; all scores are equal, so reliability is undefined."
 
     return (
-        f"{text}; test–retest reliability {spread.reliability:.2f} for one judgement, "
-        f"{spread.reliability_of_mean:.2f} for the mean of an edit's repeats."
+        f"{text}; test–retest reliability {fixed(spread.reliability, 2)} for one judgement, "
+        f"{fixed(spread.reliability_of_mean, 2)} for the mean of an edit's repeats."
     )
 
 
@@ -757,9 +759,10 @@ def habit_statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
 
 def _tie_line(use: ScaleUse, asks_to_avoid_ties: bool) -> str:
     though = ", though the dialog asks to avoid it" if asks_to_avoid_ties and use.tied_pairs else ""
-    ties = f"{use.tied_pairs} of {use.pairs} pairs of edits tie ({use.tied_pairs / use.pairs:.0%})"
+    share = percent(use.tied_pairs / use.pairs)
+    ties = f"{use.tied_pairs} of {use.pairs} pairs of edits tie ({share})"
     where = f"in {use.tied_sessions} of {use.sessions} sessions{though}"
-    most = f"{use.commonest:g} the commonest ({use.commonest_share:.0%})"
+    most = f"{use.commonest:g} the commonest ({percent(use.commonest_share or 0)})"
     return f"{use.factor}: {ties}, {where}; {use.distinct} different numbers used, {most}."
 
 

@@ -15,7 +15,13 @@ import numpy as np
 
 from lmmscore.errors import LmmscoreError, counted
 from lmmscore.leaderboard.cube import chosen_tasks
-from lmmscore.leaderboard.ranking import RankedTables, p_words, refuse_unless_level, small_print
+from lmmscore.leaderboard.ranking import (
+    RankedTables,
+    p_words,
+    refuse_unless_level,
+    small_print,
+    two_places,
+)
 from lmmscore.records import percent
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, SAME, Bools, Floats, Ints, as_json
@@ -368,7 +374,7 @@ class PairBoard(RankedTables[PairTable]):
 
         parts = [f"<p>{html.escape(text)}</p>" for text in warnings]
         frame = self.to_frame()
-        parts.append(frame.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+        parts.append(frame.to_html(index=False, na_rep="–", float_format=two_places))
         return "".join([*parts, *small_print(self.notes)])
 
 
@@ -667,9 +673,9 @@ def _explained(table: PairTable, found: FittedStrengths) -> PairTable:
         warnings.append(f"{table.unscored} of {planned} matches have no result and are left out.")
 
     if table.twice:
-        share = table.inconsistent / table.twice
+        share = percent(table.inconsistent / table.twice)
         notes.append(
-            f"{table.inconsistent} of {table.twice} matches shown in both orders ({share:.0%}) "
+            f"{table.inconsistent} of {table.twice} matches shown in both orders ({share}) "
             "ended differently in the two; they count as ties."
         )
 
@@ -692,7 +698,7 @@ def position_notes(table: PairTable) -> list[str]:
         return []
 
     said = f"The edit shown first was preferred in {bias.first} of {bias.decided} verdicts"
-    said += f" that were not ties ({bias.share:.0%})"
+    said += f" that were not ties ({percent(bias.share)})"
     if not table.twice:
         return [f"Position: {said} ({p_words(bias.p)})."]
     if not swings.decided:

@@ -32,7 +32,7 @@ from lmmscore.leaderboard.cube import (
 )
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.leaderboard.differences import Difference, Differences, corrected, differences
-from lmmscore.records import OVERALL, Outcome, percent
+from lmmscore.records import OVERALL, Outcome, fixed, percent
 from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats import (
     SAME,
@@ -99,6 +99,8 @@ class BoardTable:
     differences: Differences | None = None
     holes: int = 0
     """Judgements without a score."""
+    explained: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns that a note is about, of notes that say nothing without them."""
     common_items: int | None = None
     """Items that every ranked method has a score for; None where nothing is missing."""
     among: tuple[str, ...] = ()
@@ -264,6 +266,11 @@ class RankedTables(Generic[TableType]):
 class Leaderboard(RankedTables[BoardTable]):
     """The tables of a run's scores; `lmmscore.report` renders them."""
 
+    @property
+    def test_notes(self) -> list[str]:
+        """The notes that are about intervals and tests, and say nothing where none is shown."""
+        return [_draws_note(self.settings)] if self.settings.get("resamples") else []
+
     def table(self, task: str | None = None, factor: str | None = None) -> BoardTable:
         """Return the table of a task category and a factor.
 
@@ -281,7 +288,7 @@ class Leaderboard(RankedTables[BoardTable]):
         for table in self.tables:
             parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
             shown = pd.DataFrame(table.records()).drop(columns=["task", "factor"], errors="ignore")
-            parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+            parts.append(shown.to_html(index=False, na_rep="–", float_format=two_places))
             marks = [
                 Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
                 for row in table.rows
@@ -498,6 +505,7 @@ class Figures:
         common = self._common_items()
         rows = self._rows(tests, common)
         lowest = self.ends[self.factor][0]
+        explained = self._explained(tests, common)
         rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
         return BoardTable(
             task=self.task,
@@ -513,23 +521,36 @@ class Figures:
             ),
             rule=rule,
             warnings=tuple(self._warnings(rows, tests, outcomes)),
-            notes=tuple(self._notes(rows, tests, common)),
+            notes=tuple(self._notes(rows, explained)),
+            explained=explained,
             differences=tests,
             holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
             level=rules.level,
         )
 
-    def _notes(
-        self, rows: Sequence[BoardRow], tests: Differences | None, common: Ints | None
-    ) -> list[str]:
-        """Return what stands below the table."""
-        items = int(np.isfinite(self.values).any(axis=1).sum())
-        found = table_notes(rows, items, tests, skewed=self._skewed(), alone=self._alone())
-        if common is not None and len(self.ranked) > 1:
-            found.insert(0, common_note(len(common), len(self.ranked)))
+    @property
+    def _items(self) -> int:
+        """How many items have a score of any method."""
+        return int(np.isfinite(self.values).any(axis=1).sum())
 
-        return found + self._left_out()
+    def _notes(self, rows: Sequence[BoardRow], explained: Mapping[str, Sequence[str]]) -> list[str]:
+        """Return what stands below the table: first and last what explains some of its columns."""
+        first = [note for note, columns in explained.items() if "common_mean" in columns]
+        found = table_notes(rows, self._items, skewed=self._skewed(), alone=self._alone())
+        last = [note for note in explained if note not in first]
+        return [*first, *found, *last, *self._left_out()]
+
+    def _explained(
+        self, tests: Differences | None, common: Ints | None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the notes that are about some columns alone, with those columns."""
+        found: dict[str, tuple[str, ...]] = {}
+        if common is not None and len(self.ranked) > 1:
+            found[common_note(len(common), len(self.ranked))] = ("common_mean",)
+        if tests is not None and tests.pairs and self._items > 1:
+            found[_test_note(tests, self._items)] = ("group", "rank_interval")
+        return found
 
     def _skewed(self) -> list[str]:
         """Return the methods whose scores have a skewness beyond 1, best first."""
@@ -733,13 +754,18 @@ def _board_notes(settings: Mapping[str, Any]) -> list[str]:
         notes.append(f"The overall was derived again with the weights {shown}.")
 
     if settings["resamples"]:
-        notes.append(
-            f"{percent(settings['level'])} intervals of means: Student's t over items. Sampled "
-            f"tests draw {settings['resamples']:,} sign patterns or as many as the correction "
-            f"needs, seed {settings['seed']}."
-        )
+        notes.append(_draws_note(settings))
 
     return notes
+
+
+def _draws_note(settings: Mapping[str, Any]) -> str:
+    """Return what intervals and tests rest on, for tables that show any."""
+    return (
+        f"{percent(settings['level'])} intervals of means: Student's t over items. Sampled "
+        f"tests draw {settings['resamples']:,} sign patterns or as many as the correction "
+        f"needs, seed {settings['seed']}."
+    )
 
 
 def _order_notes(order: PositionEffect) -> list[str]:
@@ -842,8 +868,9 @@ def contradiction_warning(tests: Differences) -> str:
 
 
 def _contradiction(d: Difference) -> str:
+    lower = fixed(abs(d.difference or 0), 2)
     return (
-        f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
+        f"{d.first} ranks above {d.second}, but scores {lower} lower on the "
         f"{counted(d.n, 'item')} both have ({p_words(d.p_holm)})"
     )
 
@@ -852,7 +879,7 @@ def p_words(p: float | None) -> str:
     """Return a p-value in words: `p = 0.012`."""
     if p is None:
         return "p –"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return "p < 0.001" if p < 0.001 else f"p = {fixed(p, 3)}"
 
 
 def common_note(items: int, methods: int) -> str:
@@ -867,7 +894,6 @@ def common_note(items: int, methods: int) -> str:
 def table_notes(
     rows: Sequence[BoardRow],
     items: int,
-    tests: Differences | None,
     *,
     skewed: Sequence[str],
     alone: Sequence[str],
@@ -890,9 +916,6 @@ def table_notes(
     found += _few(ranked, items, skewed, alone)
     if unscored := [row.method for row in rows if row.mean is None]:
         found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
-
-    if tests is not None and tests.pairs and items > 1:
-        found.append(_test_note(tests, items))
 
     return found
 
@@ -935,10 +958,12 @@ def _test_note(tests: Differences, items: int) -> str:
         how += " of all tables"
 
     needed = tests.fewest_items
-    if items < needed:
+    if tests.items < needed:
+        shared = "" if tests.items == items else " that two methods share"
         return (
-            f"With {items} items no difference, however large, could reach {percent(tests.alpha)} "
-            f"({how}); {needed} items are the least: the groups say nothing here."
+            f"With {counted(tests.items, 'item')}{shared} no difference, however large, could "
+            f"reach {percent(tests.alpha)} ({how}); {needed} items are the least: the groups say "
+            "nothing here."
         )
 
     return (
@@ -958,6 +983,11 @@ def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
 # For notebooks: notes, and a small drawing as SVG, dots with their intervals, one line each. No
 # plotting package is needed.
 # --------------------------------------------------------------------------------------------------
+
+
+def two_places(value: float) -> str:
+    """Return a figure as a notebook shows it."""
+    return fixed(value, 2)
 
 
 def small_print(notes: Sequence[str]) -> list[str]:
@@ -1002,7 +1032,7 @@ def draw(whiskers: Sequence[Whisker], title: str) -> str:
     lines = [_line(whisker, x, _LINE * (number + 0.5)) for number, whisker in enumerate(whiskers)]
     axis = "".join(
         f'<text x="{x(end):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" '
-        f'fill="#6b7280">{end:.2f}</text>'
+        f'fill="#6b7280">{two_places(end)}</text>'
         for end in dict.fromkeys((low, high))
     )
     return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lmmscore.agreement import Agreement
@@ -78,21 +77,34 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
         "variance": variance_grids,
         "disagreements": lambda one: disagreement_grids(one.disagreements),
     }
-    levels = set(found.settings["levels"])
     wanted = set(sections)
     # Not at a glance, but where it is the only level asked for, its table is the answer.
-    if levels == {WITHIN_METHOD}:
+    if set(found.settings["levels"]) == {WITHIN_METHOD}:
         wanted.add(WITHIN_METHOD)
 
     grids = [grid for name in SECTIONS if name in wanted for grid in made[name](found)]
     # A level that the data do not have says why after what they do have.
     grids.sort(key=lambda grid: not grid.rows)
-    if grids and found.judges:
-        first = grids[0]
-        whole = [judge for judge in found.judges if not judge.startswith(PANEL_WITHOUT)]
-        grids[0] = replace(first, above=(*map(found.sentence, whole), *first.above))
-
     return grids
+
+
+def level_sections(levels: Sequence[str], sections: Sequence[str]) -> list[str]:
+    """Return those of the sections that show some levels, and judges beside each other."""
+    of_level = {METHOD: "methods", WITHIN_ITEM: WITHIN_ITEM, WITHIN_METHOD: WITHIN_METHOD}
+    shown = {of_level.get(level, level) for level in levels} | {"judges", "disagreements"}
+    if ITEM in levels:
+        shown.add("further")
+    return [section for section in sections if section in shown]
+
+
+def _headline(found: Agreement) -> list[str]:
+    """Return the answer for each judge, over everything there is."""
+    said = []
+    for judge in found.judges:
+        if not judge.startswith(PANEL_WITHOUT):
+            beside = found.beside_raters(judge) if ITEM in found.settings["levels"] else []
+            said.append(" ".join([found.sentence(judge), *beside]))
+    return said
 
 
 def _by_judge(found: Agreement, make: Callable[[Agreement, str], Grid], level: str) -> list[Grid]:
@@ -214,7 +226,6 @@ def headline(found: Agreement, judge: str) -> Grid:
             "ρ could be, given the raters' reliability. As a rater: against the mean of the other "
             f"raters, within each rater's edits, then averaged. {MEANING}"
         ),
-        above=tuple(found.beside_raters(judge)),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
         spare=frozenset({1, 4, 5, 6}),
@@ -413,7 +424,7 @@ def task_grids(found: Agreement) -> list[Grid]:
 
         if rows:
             columns = ("judge", "task", "edits", *levels)
-            caption = f"{factor}: Spearman ρ at each level inside each task category."
+            caption = "Spearman ρ at each level inside each task category."
             grids.append(
                 Grid(
                     f"By task category, {factor}",
@@ -446,7 +457,7 @@ def people_grid(found: Agreement) -> Grid:
     columns = ("factor", "edits", "ratings", "raters", "α", "ICC(1)", "ICC(1,k)", "a rater")
     return Grid(
         "People among themselves",
-        (*columns, "mean", "mean"),
+        (*columns, "mean over ratings", "mean over edits"),
         tuple(rows),
         caption=(
             "α is Krippendorff's for interval data; ICC(1) one rating, ICC(1,k) the mean over "
@@ -454,7 +465,6 @@ def people_grid(found: Agreement) -> Grid:
             "(Spearman ρ). With 95% intervals."
         ),
         below=tuple(left_out(heads)),
-        groups=(("", 8), ("over ratings", 1), ("over edits", 1)),
     )
 
 
@@ -714,6 +724,7 @@ def render(
         grids=agreement_grids(found, sections),
         # Of one judge, on lines about several: CSV has it no more than JSON does.
         caution="" if format == "csv" else caution,
+        headline=_headline(found),
         notes=found.notes if format != "term" else (),
         records=list(_records(found)),
     )

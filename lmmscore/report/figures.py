@@ -26,6 +26,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
+from lmmscore.records import fixed
 from lmmscore.report.formats import DisplayNames, rank_span
 from lmmscore.report.leaderboard import RankedMethod, ranked_methods, title_of
 from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, Floats, correlation
@@ -219,15 +220,15 @@ class HeatFigure:
         fit = all(len(lines) <= 3 and _longest(lines) <= room for lines in wrapped)
         return wrapped if fit else []
 
-    def draw(self, axis: Axes, table: Floats, form: str, **colors: Any) -> Any:
+    def draw(self, axis: Axes, table: Floats, decimals: int, **colors: Any) -> Any:
         """Draw a table and return its image; `colors` are options of `imshow`.
 
-        Values are written into the cells, as `form` says, where these are wide enough. A missing
-        one is a dash without a colour.
+        Values are written into the cells, with so many decimals, where these are wide enough. A
+        missing one is a dash without a colour.
         """
         image = axis.imshow(table, aspect="auto", **colors)
-        if self.fits(form.format(-0.5)):
-            _label_cells(axis, table, form, image)
+        if self.fits(fixed(-0.5, decimals)):
+            _label_cells(axis, table, decimals, image)
 
         axis.set_yticks(range(len(self.rows)), self.rows)
         if self.column_lines:
@@ -248,7 +249,7 @@ class HeatFigure:
         return image
 
 
-def _label_cells(axis: Axes, table: Floats, form: str, image: Any) -> None:
+def _label_cells(axis: Axes, table: Floats, decimals: int, image: Any) -> None:
     """Write each value into its cell, in white where the cell is dark."""
     for i, j in np.ndindex(table.shape):
         value = table[i, j]
@@ -256,9 +257,7 @@ def _label_cells(axis: Axes, table: Floats, form: str, image: Any) -> None:
             axis.text(j, i, "–", ha="center", va="center", fontsize=CELL_PT, color=GREY)
             continue
 
-        text = form.format(value)
-        # A zero has no sign, however it was rounded.
-        text = text.replace("-", MINUS if float(text) else "")
+        text = fixed(float(value), decimals).replace("-", MINUS)
         red, green, blue, _ = image.cmap(image.norm(value))
         dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
         color = "white" if dark else INK
@@ -379,7 +378,7 @@ def _means_map(
     heat_map = HeatFigure.fitted(rows, columns, width_in)
     figure = _new(width_in, heat_map.height_in + 0.2)
     axis: Axes = figure.subplots()
-    image = heat_map.draw(axis, table, "{:.2f}", cmap=_sequential())
+    image = heat_map.draw(axis, table, 2, cmap=_sequential())
     figure.colorbar(image, ax=axis, label=label, shrink=0.8)
     return figure
 
@@ -510,7 +509,7 @@ def agreement_scatter(
     for factor, paired, axis in panels:
         row = found.row(judge, factor, ITEM, "spearman")
         rho = None if row is None else row.value
-        value = "ρ undefined" if rho is None else f"ρ = {rho:.2f}".replace("-", MINUS)
+        value = "ρ undefined" if rho is None else f"ρ = {fixed(rho, 2)}".replace("-", MINUS)
         axis.set_title(f"{_title(factor, titles)}\n{value}, n = {len(paired.edits)}")
         if len(paired.edits):
             alike = on_one_scale(found, judge, factor)
@@ -672,7 +671,7 @@ def factor_map(
     axes = figure.subplots(down, 3 // down, sharex=True, sharey=True)
     for (title, sides), axis in zip(maps, axes, strict=True):
         table = cross_correlations(found, judge, factors, sides)
-        image = heat_map.draw(axis, table, "{:.1f}", cmap=_diverging(), vmin=-1, vmax=1)
+        image = heat_map.draw(axis, table, 1, cmap=_diverging(), vmin=-1, vmax=1)
         axis.set_title(title)
 
     figure.colorbar(image, ax=axes, shrink=0.7, label="Spearman ρ")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
+from statistics import fmean
 from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, counted, listed, nearest
@@ -65,6 +67,7 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
         caption=table.caption,
         above=table.warnings,
         below=table.notes,
+        incomplete=table.holes > 0,
         text_columns=frozenset({1}),
         spare=frozenset(range(len(keys) - len(factors), len(keys))),
     )
@@ -172,17 +175,25 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
         rows=tuple(rows),
         caption=f"Mean {tables[0].factor} ± std, and rank; {tables[0].rule}. Items: {counts}.",
         above=tuple(warnings),
+        incomplete=any(table.holes for table in tables),
         groups=tuple(groups),
     )
 
 
 def _by_standing(tables: Sequence[BoardTable]) -> list[str]:
-    """Return the methods, best first in the table over all categories if there is one,
-    else by name."""
+    """Return the methods, best first: in the table over all categories if there is one, else by
+    their mean rank. Methods without a rank come last."""
     whole = [table for table in tables if table.task is None]
     if whole:
         return [row.method for row in whole[0].rows]
-    return sorted({row.method for table in tables for row in table.rows})
+
+    ranks: dict[str, list[int]] = {row.method: [] for table in tables for row in table.rows}
+    for table in tables:
+        for row in table.rows:
+            ranks[row.method] += [] if row.rank is None else [row.rank]
+
+    mean_rank = {name: fmean(own) if own else inf for name, own in ranks.items()}
+    return sorted(ranks, key=lambda name: (mean_rank[name], name))
 
 
 def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
@@ -549,6 +560,12 @@ class BoardView:
     names: DisplayNames = field(default_factory=DisplayNames)
 
     @property
+    def shows_intervals(self) -> bool:
+        """Whether any column rests on intervals or tests."""
+        chosen = {"mean_interval", "rank_interval", "group"}.intersection(self.columns)
+        return bool(chosen) or not self.columns
+
+    @property
     def places(self) -> int:
         """Decimals in a table to be read."""
         return 2 if self.decimals is None else self.decimals
@@ -605,10 +622,12 @@ def board_document(
         grids = [_grid(table, view) for table in shown]
 
     rules = [] if view.wide else [_rule(table, view) for table in shown]
+    unexplained = board.test_notes if view.wide or not view.shows_intervals else []
+    notes = [note for note in board.notes if note not in unexplained]
     return TableDocument(
         grids=[*grids, *further],
         caution=board.caution,
-        notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
+        notes=list(dict.fromkeys([*(rule for rule in rules if rule), *notes])),
         # Programs get every table, its methods under their own names: a display name is no key.
         records=[
             {**_rounded(record, view.decimals), "caption": table.caption}
@@ -649,9 +668,9 @@ def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
 
 
 def _rule(table: BoardTable, view: BoardView) -> str:
-    """Return how the means were made; without what a compact table does not show."""
+    """Return how the means were made; without what the table does not show."""
     parts = table.rule.split("; ") if table.rule else []
-    if view.style == "compact":
+    if "std" not in view.columns if view.columns else view.style == "compact":
         parts = [part for part in parts if not part.startswith("std")]
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -670,11 +689,14 @@ def _grid(table: BoardTable, view: BoardView) -> Grid:
     else:
         grid = _chosen(table_grid(table, decimals=view.places), view.columns)
 
+    shown = {*grid.keys, "rank_interval"} if view.style == "compact" else {*grid.keys}
+    below = [note for note in grid.below if shown.intersection(table.explained.get(note, shown))]
     # The rule is the same for all tables and stands once, below them.
     caption = table.caption.removesuffix(f"; {table.rule}.")
     return replace(
         grid,
         title=title_of(table),
+        below=tuple(below),
         caption=caption if caption.endswith(".") else f"{caption}.",
         verdict=table.verdict,
     )
@@ -690,7 +712,9 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
             known = ", ".join(grid.keys)
             raise LmmscoreError(f"no column {name!r}{hint}; known: {known}")
 
-    return replace(grid.select([grid.keys.index(name) for name in columns]), spare=frozenset())
+    # Figures without the name of their method say nothing.
+    named = columns if "method" in columns else ["method", *columns]
+    return replace(grid.select([grid.keys.index(name) for name in named]), spare=frozenset())
 
 
 def compact_grid(table: BoardTable, decimals: int) -> Grid:
@@ -885,6 +909,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
         keys=tuple(PAIR_HEADINGS),
         caption=f"{items}, {played}.",
         above=table.warnings,
+        incomplete=table.unscored > 0,
         below=("W/T/L: matches won, tied and lost.", *table.notes),
         verdict=pair_verdict(table, names),
         text_columns=frozenset({1}),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmmscore.records import SAME as SAME
+from lmmscore.records import fixed
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -135,7 +136,9 @@ def rounded(data: Any, decimals: int | None) -> Any:
     few places, and nothing beyond the tenth was ever stated.
     """
     if isinstance(data, float):
-        return round(data, 10 if decimals is None else decimals) if math.isfinite(data) else None
+        if not math.isfinite(data):
+            return None
+        return float(fixed(data, 10 if decimals is None else decimals))
     if isinstance(data, Mapping):
         return {key: rounded(value, decimals) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -290,7 +293,8 @@ def interval_over(
 
 def _at_edge(value: float, transform: Transform) -> str:
     if transform == "fisher" and abs(value) >= 1 - SAME:
-        return "agreement is perfect on these items, which says nothing about others"
+        what = "agreement" if value > 0 else "disagreement"
+        return f"{what} is perfect on these items, which says nothing about others"
     if transform == "logit" and not SAME < value < 1 - SAME:
         return "all pairs agree, or none, which says nothing about others"
     return ""

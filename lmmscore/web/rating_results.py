@@ -325,7 +325,7 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
         more = read_ratings(others, columns)
         # Where other files are among them, no one scale is known to hold for all.
         both = pd.concat([table, more.table], ignore_index=True) if rated else more.table
-        return HumanRatings(both, [*notes, *more.notes])
+        return HumanRatings(both, [*notes, *more.notes], named=more.named)
 
     scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in ours.factors}
     return HumanRatings(table, notes, scales.pop() if len(scales) == 1 else None)

@@ -226,11 +226,87 @@ def rated(scores: dict[str, int], raters: str = "xyz") -> str:
 @pytest.mark.parametrize(
     ("human", "said"),
     [
+        (rated({f"{item}.png": 1 + k for k, item in enumerate(MADE_UP)}), "items matched though written differently: a as a.png"),
+        (rated({f"in/{item}.JPG": 1 + k for k, item in enumerate(MADE_UP)}), "a as in/a.JPG"),
+        (rated(MADE_UP).replace("quality", "QUALI ty"), "people's factors taken as the judge's: QUALI ty as quality"),
+    ],
+)  # fmt: skip
+def test_names_that_differ_plainly_are_matched_with_a_note(
+    tmp_path: Path, human: str, said: str
+) -> None:
+    """A file ending, a folder, capitals and spaces do not keep scores and ratings apart."""
+    result = agree(*files(tmp_path, human))
+    assert result.exit_code == 0 and said in result.stderr
+
+
+OWN = "item,method,q,z,overall\n" + "".join(
+    f"{k},m,{v},{v + 1},{9 - v}\n" for k, v in MADE_UP.items()
+)
+
+
+@pytest.mark.parametrize(
+    ("judge", "human", "said"),
+    [
+        (OWN, rated(MADE_UP).replace("quality", "q,z").replace("\n", ",1\n").replace("q,z,1", "q,z"),
+         "judge, beside raters who gave no overall: "),
+        (OWN.replace("overall", "w"), rated(MADE_UP).replace("quality", "overall"), "judge on overall"),
+    ],
+)  # fmt: skip
+def test_the_answer_says_whose_overall_is_missing(
+    tmp_path: Path, judge: str, human: str, said: str
+) -> None:
+    """A judge with an overall of its own is not said to have none where it is the raters who gave none."""
+    words = files(tmp_path, human)
+    (tmp_path / "judge.csv").write_text(judge, encoding="utf-8")
+    shown = agree(*words).stdout
+    assert said in shown and "no overall of its own" not in shown
+
+
+def test_the_reverse_of_people_is_perfect_disagreement(tmp_path: Path) -> None:
+    """At ρ = −1 no interval can be had, and it is not for perfect agreement."""
+    many = {f"i{k}": k for k in range(12)}
+    human = rated({name: 20 - value for name, value in many.items()})
+    result = agree(*files(tmp_path, human, many), "--level", "item")
+    assert (
+        "disagreement is perfect" in result.stdout and "; agreement is perfect" not in result.stdout
+    )
+    assert "is one side reversed" in result.stderr
+    # Nothing but the level that was asked for.
+    assert "People among themselves" not in result.stdout
+
+
+NAMED = "item,{},q\n" + "".join(f"{k},{m},{v}\n" for k, v in MADE_UP.items() for m in "mn")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "options", "said"),
+    [
+        ("model_name", "Editing Model", [], ""),
+        ("tool", "method", ["--method-column", "tool"], ""),
+        ("method", "tool", ["--method-column", "tool"], ""),
+        ("method", "method", ["--method-column", "tool"], "no column 'tool'"),
+        ("method", "tool", [], "no column names the method (not used: tool); say --method-column NAME"),
+        ("tool", "method", [], "no column names the method (not used: tool); say --method-column NAME"),
+    ],
+)  # fmt: skip
+def test_the_column_of_the_method_is_found_or_asked_for(
+    tmp_path: Path, ours: str, theirs: str, options: list[str], said: str
+) -> None:
+    """By its name, or by that given for either file; nobody is told to delete ratings in its stead."""
+    human = NAMED.format(theirs).replace("item,", "rater,item,").replace("\n", "\nx,")[:-2]
+    words = files(tmp_path, human)
+    (tmp_path / "judge.csv").write_text(NAMED.format(ours), encoding="utf-8")
+    result = agree(*words, *options)
+    assert said in str(result.exception) if said else result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("human", "said"),
+    [
         (rated({"p": 1, "q": 2}), "no item was both judged and rated; the judge has for example 'a', 'b', 'c', …"),
-        (rated({"a.png": 1, "b.png": 2}), "they match without folder, file ending and case"),
         (rated(MADE_UP, "x" * 1) + "a,x,1\n", "rater x rated 'a' twice"),
         (rated(MADE_UP).replace("quality", "beauty"), "no factor matches"),
-        (rated(MADE_UP).replace("quality", "Quality"), "--rename Quality=quality"),
+        (rated(MADE_UP).replace("quality", "my quality"), "add --rename 'my quality=quality'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, human: str, said: str) -> None:
@@ -437,7 +513,7 @@ def test_values_are_written_only_into_cells_that_hold_them(
 
     factors = [f"factor {k}" for k in range(names)]
     axis = Figure(figsize=(width_in, 3)).subplots()
-    HeatFigure.fitted(factors, factors, width_in).draw(axis, np.eye(names), "{:.1f}")
+    HeatFigure.fitted(factors, factors, width_in).draw(axis, np.eye(names), 1)
     assert [text.get_text() for text in axis.texts].count("1.0") == (names if written else 0)
 
 

@@ -24,6 +24,7 @@ from lmmscore.report.formats import (
     marks,
     number,
     percent,
+    plain,
     span,
     text,
     write,
@@ -63,6 +64,16 @@ def test_decimals_are_chosen() -> None:
     assert "1.3333" in render(exact, "md", decimals=4)
     assert json.loads(render(exact, "json"))["tables"][0]["rows"][0]["mean"] == pytest.approx(4 / 3)
     assert json.loads(render(exact, "json", decimals=1))["tables"][0]["rows"][0]["mean"] == 1.3
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(9.665, "9.67"), (9.425, "9.43"), (-0.125, "-0.13"), (-0.004, "0.00")]
+)
+def test_halves_are_rounded_as_by_hand(value: float, shown: str) -> None:
+    """The decimal that a float stands for is rounded, halves away from zero, in tables and JSON."""
+    assert number(value, 2) == shown
+    table = json.loads(render(rank(overall({"A": [value]}), resamples=0), "json", decimals=2))
+    assert table["tables"][0]["rows"][0]["mean"] == float(shown)
 
 
 def test_csv_reads_back_with_its_names() -> None:
@@ -137,6 +148,44 @@ def test_tasks_stand_side_by_side_in_latex() -> None:
     assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}" in text
     assert text.count(r"\begin{table*}") == 1
 
+    tasks = board(task=["t0"])
+    rows = [row.method for row in tasks.tables[0].rows]
+    column = render(tasks, "tex", wide=True)
+    assert sorted(rows, key=lambda name: column.index(f"{name} &")) == rows
+    assert "Sampled tests" not in column
+
+
+def test_a_heading_stands_above_its_own_column_in_latex() -> None:
+    """Columns without a heading over them keep their places in the row of headings."""
+    grid = Grid("T", ("a", "b", "c"), (plain("1", "2", "3"),), groups=(("", 2), ("over c", 1)))
+    text = write(TableDocument([grid]), "tex")
+    assert r" &  & \multicolumn{1}{c}{over c} \\" in text and r"\cmidrule(lr){3-3}" in text
+
+
+def test_a_note_that_some_tables_share_names_them_on_the_terminal() -> None:
+    """A footnote of the small tables must not be read as one of the large table above it."""
+    notes = {"A": ("few", "all"), "B": ("few", "all"), "C": ("all",)}
+    grids = [Grid(name, ("x",), (plain("1"),), below=below) for name, below in notes.items()]
+    assert write(TableDocument(grids), "term").splitlines()[-2:] == ["A and B: few", "all"]
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("people gave no overall", "People gave no overall."),
+        ("run1: all out.", "run1: all out."),
+        ("Scale 1 to 5 (state it with --scale).", "Scale 1 to 5."),
+        ("because of 1 to 5; add --rescale: it compares", "Because of 1 to 5."),
+        (
+            "std over items; missing excluded (--missing exclude)",
+            "Std over items; missing excluded.",
+        ),
+    ],
+)
+def test_a_paper_has_sentences_and_no_options(note: str, said: str) -> None:
+    """What a note tells the person at the terminal to type is not for the readers of a paper."""
+    assert latex.sentence(note) == said
+
 
 def test_minus_signs_are_minus_signs() -> None:
     """A negative figure has a minus sign in LaTeX, not a hyphen; a name keeps its hyphens."""
@@ -151,6 +200,14 @@ def test_columns_are_chosen_by_the_names_of_the_json() -> None:
     assert "| Method | Rank interval | acc |" in text
     with pytest.raises(LmmscoreError, match=r"no column 'rank_intervals'.*rank_interval"):
         render(board(), "md", columns=["rank_intervals"])
+
+    figures = render(board(), "md", columns=["mean", "n"])
+    assert "| Method | Mean | n |" in figures
+    unshown = ("Common mean", "Sampled tests", "Holm-corrected", "std over items")
+    assert not [words for words in unshown if words in figures]
+    assert "Common mean" in render(board(), "md")
+    compact = render(board(), "tex")
+    assert "Common mean" not in compact and "Holm-corrected" in compact
 
 
 def test_display_names_are_for_readers_and_not_for_programs() -> None:

@@ -408,6 +408,6 @@ def test_a_factor_that_may_be_the_overall_is_noted(tmp_path: Path) -> None:
         "Total score",
         "overall",
     }
-    assert len(notes) == 1 and "--rename Total score=overall" in notes[0]
+    assert len(notes) == 1 and "--rename 'Total score=overall'" in notes[0]
     renamed = scores_in(path, renames={"Total score": "overall"}, notes=notes)
     assert [float(score.score or 0) for score in renamed] == [2, 4] and len(notes) == 1

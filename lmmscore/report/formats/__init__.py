@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lmmscore.conversation import task_in_words
 from lmmscore.options import Registry
-from lmmscore.records import SAME
+from lmmscore.records import SAME, fixed
 from lmmscore.records import percent as share_in_words
 
 NONE = "–"
@@ -63,6 +63,8 @@ class Grid:
     """Names of the columns in `--columns` and in JSON; empty where they cannot be chosen."""
     verdict: str = ""
     """What the table says, in a sentence."""
+    incomplete: bool = False
+    """Whether scores are missing, which a caption must say before the figures."""
 
     def select(self, places: Sequence[int]) -> Grid:
         """Return the grid with these columns only, in this order."""
@@ -110,8 +112,7 @@ def number(value: float | None, decimals: int) -> str:
     """Return a figure with so many decimals, without a negative zero; a dash for none."""
     if value is None or not math.isfinite(value):
         return NONE
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return fixed(value, decimals)
 
 
 def true_minus(text: str) -> str:
@@ -145,7 +146,7 @@ def p_value(p: float | None) -> str:
     """Return a p-value as papers print it."""
     if p is None:
         return NONE
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    return "<0.001" if p < 0.001 else fixed(p, 3)
 
 
 def marks(values: Sequence[float | None]) -> list[Mark]:
@@ -188,6 +189,8 @@ class TableDocument:
     grids: Sequence[Grid]
     caution: str = ""
     """What the judge's own limits mean for every figure; shown before all tables."""
+    headline: Sequence[str] = ()
+    """The answer, in sentences about all tables together; shown before them."""
     notes: Sequence[str] = ()
     """What holds for all tables; shown once, after them."""
     records: Sequence[Mapping[str, Any]] = ()

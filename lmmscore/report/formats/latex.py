@@ -15,6 +15,8 @@ LETTER_PT = 4.9
 """Average width of a letter in \\small, estimated generously."""
 GAP_PT = 8.0
 """Twice \\tabcolsep, which is set to 4pt."""
+SMALLEST = 0.75
+"""A table is shrunk down to this before its groups of columns are set below each other."""
 
 _NEEDS = "% needs \\usepackage{{{}}}\n"
 
@@ -82,7 +84,8 @@ def write_latex(document: TableDocument, layout: TableLayout) -> str:
     # The caution first: it is what must not be overlooked.
     head = f"% Caution: {' '.join(document.caution.split())}\n" if document.caution else ""
     head += _NEEDS.format(packages)
-    return head + body
+    said = [f"\\par\\noindent {escape(sentence(text))}\\par\n" for text in document.headline]
+    return "\n".join([head.rstrip("\n"), *said, body])
 
 
 def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
@@ -106,7 +109,7 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
 
 def _paragraph(grid: Grid, document: TableDocument) -> str:
     """Return what is said in place of a table without rows: why there is none."""
-    texts = [text for text in (grid.verdict, grid.caption) if text]
+    texts = [sentence(text) for text in (grid.verdict, grid.caption) if text]
     said = escape(" ".join([*texts, *_note_texts(grid, document)]))
     return f"\\par\\noindent\\textbf{{{escape(grid.title)}}} {said}\\par\n"
 
@@ -118,15 +121,32 @@ def _label(title: str) -> str:
 
 def _sentence(grid: Grid) -> str:
     """Return the caption: one sentence, what the table shows."""
-    text = grid.caption.removesuffix(".")
+    text = sentence(grid.caption).removesuffix(".")
     said = f"{grid.title}: {text[:1].lower()}{text[1:]}" if text else grid.title
     # What a table lacks is told before its figures; what exactly, below them.
-    return f"{said} (incomplete: see the notes)." if grid.above else f"{said}."
+    return f"{said} (incomplete: see the notes)." if grid.incomplete else f"{said}."
 
 
 def _note_texts(grid: Grid, document: TableDocument) -> list[str]:
     caution = [f"Caution: {document.caution}"] if document.caution else []
-    return list(dict.fromkeys([*caution, *grid.above, *grid.below, *document.notes]))
+    notes = [*caution, *grid.above, *grid.below, *document.notes]
+    return list(dict.fromkeys(filter(None, map(sentence, notes))))
+
+
+_OPTIONS = re.compile(r"\s*\([^()]*--[a-z][^()]*\)"), re.compile(r"(?:^|;\s)[^;.]*--[a-z][^;.]*")
+"""What names an option to type: in parentheses, or a clause of its own."""
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence for a paper, whose readers have no options to type."""
+    for pattern in _OPTIONS:
+        text = pattern.sub("", text)
+
+    text = text.strip().removesuffix(".")
+    # A name at the start, as in `run1: …`, keeps its small letter.
+    if re.match(r"[a-z]+ ", text):
+        text = text[0].upper() + text[1:]
+    return f"{text}." if text else ""
 
 
 def _notes(grid: Grid, document: TableDocument) -> list[str]:
@@ -160,7 +180,7 @@ def _panels(grid: Grid, room_pt: float) -> Iterator[Grid]:
     part: list[int] = []
     for k in range(len(places)):
         wider = _panel(grid, [*part, k], places, named)
-        if part and estimated_pt(wider) > room_pt:
+        if part and estimated_pt(wider) * SMALLEST > room_pt:
             yield _panel(grid, part, places, named)
             part = []
 
@@ -227,8 +247,10 @@ def _group_lines(grid: Grid) -> list[str]:
     cells, rules, column = [], [], 1
     for name, width in grid.groups:
         last = column + width - 1
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(name)}}}" if name else "")
-        if name:
+        if not name:
+            cells += [""] * width
+        else:
+            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(name)}}}")
             rules.append(rf"\cmidrule(lr){{{column}-{last}}}")
 
         column += width

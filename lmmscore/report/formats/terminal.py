@@ -29,7 +29,7 @@ from rich.rule import Rule
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmmscore.errors import counted
+from lmmscore.errors import counted, listed
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats import NONE, Cell, Grid, TableDocument, TableLayout, formats
 
@@ -94,6 +94,12 @@ def write_terminal(document: TableDocument, layout: TableLayout) -> str:
     if document.caution:
         console.print(Text(f"Caution: {document.caution}", style="bold yellow"))
 
+    if document.caution and document.headline:
+        console.print()
+
+    for text in document.headline:
+        console.print(Text(text))
+
     # On one screen a note need not be read under every table; files may be cut into their tables.
     grids, shared = _shared_notes(document.grids)
     left_out: dict[str, None] = {}
@@ -115,18 +121,25 @@ def write_terminal(document: TableDocument, layout: TableLayout) -> str:
 
 
 def _shared_notes(grids: Sequence[Grid]) -> tuple[list[Grid], list[str]]:
-    """Return the grids without the notes that several of them have, and those notes once."""
-    seen: dict[str, int] = {}
+    """Return the grids without the notes that several of them have, and those notes once.
+
+    A note that is not about every table with notes names those that it is about.
+    """
+    titles: dict[str, list[str]] = {}
     for grid in grids:
         for note in grid.below:
-            seen[note] = seen.get(note, 0) + 1
+            titles.setdefault(note, []).append(grid.title)
 
-    shared = [note for note, times in seen.items() if times > 1]
+    shared = {note: names for note, names in titles.items() if len(names) > 1}
     kept = [
         replace(grid, below=tuple(note for note in grid.below if note not in shared))
         for grid in grids
     ]
-    return kept, shared
+    noted = sum(bool(grid.below) for grid in grids)
+    return kept, [
+        note if len(names) == noted else f"{listed(names)}: {note}"
+        for note, names in shared.items()
+    ]
 
 
 def _print(console: Console, grid: Grid, width: int | None) -> Iterable[str]:

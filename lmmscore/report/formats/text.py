@@ -69,6 +69,7 @@ def write_markdown(document: TableDocument, layout: TableLayout) -> str:  # noqa
     if document.caution:
         parts.append(f"> **Caution.** {escape(document.caution)}")
 
+    parts += [escape(text) for text in document.headline]
     parts += [_grid(grid) for grid in document.grids]
     if document.notes:
         parts.append(_bullets(document.notes))
