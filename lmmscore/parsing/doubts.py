@@ -1017,7 +1017,9 @@ _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 
 def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
-    for index, line in enumerate(page.lines[:-1]):
+    # A caption behind the last of them heads remarks.
+    last = max((index for index, scored in enumerate(entries) if scored), default=0)
+    for index, line in enumerate(page.lines[:last]):
         words = page.words(line)
         if entries[index] or not _may_head_scores(page, line, words):
             continue

@@ -65,10 +65,10 @@ WORDS = {
         it they them which who whom whose it's they're there there's that's that
         everything_else all_else everything_but""",
     "LINK": """
-        and or but so as for in on at by with of per about into within under upon over between
+        and or but so as for in on at with of per about into within under upon over between
         as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
         along also then thus therefore while where when what how why because since though
-        although yet however again very well quite according accordingly regarding considering
+        although yet however again very well quite accordingly regarding considering
         given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
         zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
         q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
@@ -175,9 +175,9 @@ WORDS = {
     "JUDGE": """
         rate rates rated graded judge judged judging evaluate evaluates evaluated evaluating
         assess assesses assessed assessing assign assigns assigned assigning award awarded
-        awards give gives giving gave compare compares compared comparing comparison consider
-        considers considered weigh weighed weighs focus focused focuses focusing penalise*
-        penalize* prefer preferred round rounded rounding tried avoid avoids reflect reflects
+        awards give gives giving gave compare compares compared comparing comparison 
+        
+        prefer preferred round rounded rounding reflect reflects
         reflected reflecting represent represents base based bases capture captures indicate
         indicates take takes taken taking account depend
         depends depending vary varies analyse* analyze* analysing analyzing analysis review
@@ -186,8 +186,8 @@ WORDS = {
         determined derive derived settle settled propose proposed suggest suggested make makes
         making made put perform performs performed performing performance follow_from earn
         earns deserves achieves treated looks weighted weighting ranked strictly re_checked
-        checked double_checked applied apply measured avoiding decide decided marked conclude
-        concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to
+        checked double_checked applied apply measured decide decided marked conclude
+        concluded solve solved arrived_at arrive_at came_to come_to
         erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene
         otorgo krijgt riceve ottiene recebe obtém 得 bewertet bewerte bewerten beurteil*
         vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
@@ -197,7 +197,7 @@ WORDS = {
         computing verglichen vergleichen abgewogen comparado comparada comparei avaliei
         confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado
         сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해
-        intended_to_reflect meant_to_reflect geprüft prüfen examen weighing 比較し""",
+        intended_to_reflect meant_to_reflect geprüft prüfen examen 比較し""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -241,7 +241,7 @@ WORDS = {
         primera segunda tercera cuarta prima seconda terza primeira terceira
         第一 第二 第三 第四 duas dois quatro cinco fünf sechs cinq cinque 두 세 """,
     "SCALE": """
-        scale scales range ranges ranging point points decimal decimals integer integers
+        scale scales range ranges ranging point points integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
         decimi échelle scala 点満点 만점 점 из
         分""",
@@ -340,7 +340,7 @@ WORDS = {
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
-        percentiles difference differences delta deltas gap gaps margin margins penalty
+        percentiles delta deltas margin margins penalty
         penalties deduction deductions errors flaws problems count counts number_of amount_of
         how_many how_much how_long how_sure how_certain how_confident tokens cost costs price
         places duration severity importance priority contribution contributions coefficient*
@@ -516,30 +516,30 @@ WORDS = {
     # Not here: what may make them another's, usual, older, or still to be settled.
     "COMMON": """
         acceptable accuracy accurate accurately adhere adhered adherence adheres among_them
-        amongst apart appreciation approach approaches at_a_glance attempted_to attention
+        amongst apart appreciation approach approaches at_a_glance attention
         attentive attentively balance balancing barely_noticeable barely_perceptible
         barely_visible beside bold bullet bulleted care caveat caveats challenge challenging
         chiefly cleanly close_cases close_look closely closest_call coherence coherent coincide
         coincided coincides compact comparatively completely compromise conscientious*
         considerably consistency contextual deeply defensible deliberate deliberately deserve
-        differentiat* diligent diligently direct directly disclaimer discriminat* distinct
-        distinction distinctions distinctive distinguish* emphasi* emphasis enjoy* entirely
+        diligent diligently direct directly disclaimer distinct
+        distinction distinctions distinctive enjoy* entirely
         exact exactly exactness exceedingly extremely faithful faithfully faithfulness feel felt
-        fidelity fine_detail fine_details finest_details formatted fractional fractions
+        fidelity fine_detail fine_details finest_details formatted 
         genuinely gradation* graduated granular* hard_call hardest_call hardly_visible
-        head_to_head heavily highlight* identical impartiality in_bold inherently interesting
+        head_to_head heavily identical impartiality in_bold inherently interesting
         involve involved involves is_acceptable is_accepted is_approved italic italics
         judgement_call judgment_call laid_out large left_open level levels logic logical lovely
         mainly matter matters meaningful merit merits meticulous meticulously mindful minding
-        minor minute_details nearest neat neatly nice nicely notably notice noticeable
-        noticeably noticed noticing nuance* numbered_list objectivity paid_attention
-        paid_close_attention paid_special_attention pairwise patience patient
-        patiently pay_attention paying_attention paying_close_attention perceptible perfectly
+        minor minute_details nearest neat neatly nice nicely notably noticeable
+        noticeably nuance* numbered_list objectivity 
+        pairwise patience patient
+        patiently perceptible perfectly
         pleasure precise precisely precision preservation primarily properly quality
         quick_overview reasonably relatively remarkably reserve reserved respectively rigor
         rigorous rigorously rigour scrutin* sense separated separates
         separating set_out side_by_side significant somewhat spelled_out spread_out
-        spread_them spread_them_out strength stress stressed strive* striving strongly strove
+        spread_them spread_them_out strength stress stressed strongly 
         subjectivity subtle subtler subtlet* subtly surprisingly systematic systematically
         tabulated taste thereby thoroughness tidy tiny_details totally tough_call toughest_call
         trade_off trade_offs tradeoff* understandably was_accepted weakness whereby wherein
@@ -550,7 +550,7 @@ WORDS = {
         dass wie sehr gut gute guten besonders qualität genauigkeit realismus bildqualität
         kontexterhalt treue blick geachtet achte berücksichtigt berücksichtigen berücksichtigung
         berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche unterschied
-        unterschiede unterschieden abgestuft abstufung* dezimalstelle* halbe halben schritt
+        unterschiede unterschieden abgestuft abstufung* halbe halben schritt
         punkt liegen liegt vergeben kommen_wir komme_ich_zu gesamtwert* gesamtnote*
         gesamtpunktzahl* berechnen berechne ermitteln einzelnen allen beiden beide direkten
         vergleiche als
@@ -573,7 +573,7 @@ WORDS = {
         следующ* чтобы избежать избегая одинаков* также между собой критери* фактор* привожу
         приведены представл* итогов*
         仔细 认真 细致 考虑 细节 差异 质量 准确性 保持 真实性 上下文 视觉 逻辑 避免 相同 同分
-        并列 我会 将 了 请看 请见 让我们 首先 最后 并 而 其中 非常 因此 所以 小数 一位小数 区分
+        并列 我会 将 了 请看 请见 让我们 首先 最后 并 而 其中 非常 因此 所以 区分
         客观 公正 个 继续 已 已经 我已
         それでは では 発表 丁寧 慎重 細部 細かい 観点 について に対する における して した 行い
         付け 注意 品質 正確 忠実 同点 避け よう ため ように 違い 枚 番目 計算
@@ -585,9 +585,34 @@ WORDS = {
         voy_a
         vou""",
     "STAND": "stand stands stay stays hold holds remain* unchanged",
+    # --- Words of a class above of which some rules ask in particular (see PARTS) ---
+    # What whoever scores takes care of.
+    "CARE": """
+        aim aimed aiming intend intended tried try trying strive* striving strove attempted_to
+        sought_to seek_to endeavo* taken_care took_care taking_care care_taken made_sure
+        make_sure making_sure be_careful been_careful being_careful was_careful careful_to
+        ensure ensured ensuring focus focused focuses focusing concentrate* penalise* penalize*
+        reward* avoid avoids avoided avoiding paid_attention paid_close_attention
+        paid_special_attention pay_attention paying_attention paying_close_attention
+        pay_close_attention pay_special_attention special_attention close_attention
+        particular_attention attention_to differentiat* distinguish* discriminat* emphasi*
+        emphasis highlight* notice noticed noticing take_into_account taken_into_account
+        took_into_account taking_into_account takes_into_account take_into_consideration
+        took_into_consideration taken_into_consideration taking_into_consideration account_for
+        accounted_for consider considers considered weigh weighed weighs weighing favoured
+        favored""",
+    "GAP": """
+        difference differences gap gaps""",
+    "BY": """
+        by according""",
+    "DECIMAL": """
+        decimal decimals half_points half_point half_steps half_step increments fractional
+        fractions dezimalstelle* 小数 一位小数 小数点""",
 }
 
 UNKNOWN = "UNKNOWN"
+PARTS = {"JUDGE": "CARE", "QUANTITY": "GAP", "LINK": "BY", "SCALE": "DECIMAL"}
+"""Classes that are part of another: what is said of the whole is said of them, too."""
 COMMANDS = frozenset(
     """add take subtract deduct divide multiply halve double read swap exchange switch invert shift
     reverse flip replace move treat count lower raise reduce increase strike delete drop remove
@@ -695,13 +720,22 @@ def _of_asian(word: str) -> str:
     row = []
     place = 0
     for match in _tables().asian.finditer(word):
-        if match.start() > place:
-            row.append(_CODES[UNKNOWN])
-
+        row += _left_over(word[place : match.start()])
         row.append(words[match[0]])
         place = match.end()
 
-    return "".join(row) + (_CODES[UNKNOWN] if place < len(word) else "")
+    return "".join((*row, *_left_over(word[place:])))
+
+
+def _left_over(part: str) -> str:
+    """Return the class of what stands between words: an ending, or a word that is not known."""
+    if not part:
+        return ""
+    return _CODES["COMMON" if _ENDING.fullmatch(part) else UNKNOWN]
+
+
+# A syllable behind a word in Japanese and Korean bends it; those that deny are left out.
+_ENDING = re.compile(r"[\u3041-\u3059\u305b-\u306b\u306d-\u3096]|[가-힣](?<![안못비불무])")
 
 
 def rule(*forms: str) -> re.Pattern[str]:
@@ -710,17 +744,24 @@ def rule(*forms: str) -> re.Pattern[str]:
     `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image". UNKNOWN stands for any word
     that says nothing by itself, everyday ones included.
     """
-    coded = re.sub(r"[A-Z]+", lambda name: _any_code(name[0]), "|".join(forms))
-    return re.compile(coded.replace(" ", ""))
+    outside = re.sub(r"\[[^\]]*\]", lambda held: _coded(held[0], "{}"), "|".join(forms))
+    return re.compile(_coded(outside, "[{}]").replace(" ", ""))
 
 
-def _any_code(name: str) -> str:
-    return f"[{_CODES['UNKNOWN']}{_CODES['COMMON']}]" if name == UNKNOWN else _CODES[name]
+def _coded(form: str, several: str) -> str:
+    """Return a form with codes for names; `several` is how those of one name are written."""
+
+    def code(name: re.Match[str]) -> str:
+        meant = "".join(sorted(any_of(name[0], *(("COMMON",) if name[0] == UNKNOWN else ()))))
+        return several.format(meant) if len(meant) > 1 else meant
+
+    return re.sub(r"[A-Z]+", code, form)
 
 
 def any_of(*names: str) -> frozenset[str]:
     """Return the codes of classes, to be asked whether a row holds one, or nothing else."""
-    return frozenset(_CODES[name] for name in names)
+    parts = (PARTS[name] for name in names if name in PARTS)
+    return frozenset(_CODES[name] for name in (*names, *parts))
 
 
 def named(row: str) -> list[str]:

@@ -644,9 +644,20 @@ _STANDS = rule(
     " USUAL]* COMMA LINK)? (THE|LINK|SELF)* (THIS|SCORE)+ LINK* STAND $",
     "^ OFFER .* COMMA LINK (THE|SELF|THIS|ANNOUNCE)* SCORE LINK* STAND $",
 )
+# What may be said of pictures, and of how they were looked at.
+_MINDED = (
+    "UNKNOWN COMMON TOWARD LINK THE IT BE HAVE GRADE LOW GOOD GAP CONTENT STAND PICTURE THING FACTOR"
+    " INSTRUCTION SEE CARE LIMIT MIGHT ARRIVE NUMBER SOURCE ANNOUNCE DECIMAL"
+)
+# "Decimals are used only where two images are hard to tell apart"
+_FINE_STEPS = rule(
+    f"^ (LINK|THE|COMMON)* DECIMAL SCORE? (BE|HAVE)* JUDGE [{_MINDED} SCORE]+ $",
+    # "These are minor differences."
+    "^ (LINK|COMMA)* (THIS|IT) BE THE* (COMMON|LOW|GRADE) (COMMA|NOT|UNKNOWN|GRADE|LOW)* GAP $",
+)
 _KNOWN_FORMS = (
     *(_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE, _LEFT_UNSAID, _BESIDES),
-    _STANDS,
+    *(_STANDS, _FINE_STEPS),
 )
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
@@ -691,11 +702,12 @@ _GREETING = rule(
 
 
 def _told(words: str) -> str:
-    """Return the row of words without a courtesy at its beginning, the grounds it names, and how
-    far images are apart."""
+    """Return the row of words without a courtesy at its beginning and what can say nothing of whose
+    scores they are: grounds, what was taken care of, how far images are apart."""
     row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
-    row = _ONLY_ONE.sub("", row)
-    return _GROUNDS.sub("", _FAR_APART.sub("", row))
+    for aside in (_ONLY_ONE, _FAR_APART, _GROUNDS, _CARED_FOR, _WITH_REMARKS):
+        row = aside.sub("", row)
+    return row
 
 
 # "I can't identify the people in these photos, but …": who is shown is not asked for.
@@ -720,6 +732,19 @@ _PLUS_TOTALS = re.compile(
 )
 # "since the differences are small"
 _FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)")
+# "I aimed to keep subtle differences between the edits visible": what a judge takes care of in the
+# pictures does not touch its scores, in whatever words; but these must not be of scores, of who
+# gave them, or of nothing that is in a picture.
+_CARED_FOR = rule(
+    "(^|SELF|TOWARD|COMMA|COLON|LINK) (HAVE|HAD|BE|WILL|COMMON|GRADE)* CARE"
+    f" [{_MINDED}]*? (PICTURE|CONTENT|GAP|FACTOR|THING|INSTRUCTION|SOURCE|DECIMAL) [{_MINDED}]*"
+    " (?=COMMA|COLON|$|SELF)"
+)
+# "… , with the observations that led to them"
+_WITH_REMARKS = rule(
+    "COMMA? LINK+ (THE|GRADE|LOW|COMMON|SELF|ANNOUNCE)* (ANNOUNCE|REASON)"
+    " (IT|LINK) UNKNOWN (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
+)
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 
