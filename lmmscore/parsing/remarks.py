@@ -406,6 +406,9 @@ _PARTLY = rule(
     "LIMIT (THE|NUMBER|SOURCE|THIS|THING|PICTURE)+ (BE|HAVE|MIGHT)* (SEE|ARRIVE)",
     "SELF (HAVE|BE|MIGHT|TOWARD)* (LIMIT (SEE|ARRIVE)|(SEE|ARRIVE|HAVE) LIMIT)",
     "^ (SEE LIMIT|LIMIT SEE)",
+    # "I scored only the first image", "solo hay una imagen"
+    "SELF (HAVE|LINK)* (SCORE|JUDGE) LIMIT THE NUMBER PICTURE",
+    "LIMIT IT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE",
 )
 
 
@@ -446,7 +449,7 @@ def _is_made_up(sentence: str) -> bool:
 
 _UNDONE = rule(
     # "ignore the above", "the scores are void", "I take that back"
-    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|FACTOR|THE$)",
+    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA|FINAL)* (THIS|SCORE|LAYOUT|FACTOR|THE$)",
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
@@ -563,7 +566,9 @@ _NOT_OWN = rule(
     "PICTURE SELF HAVE* (SEE|JUDGE) NUMBER",
     # "scores that I will change", "for the images you will send next", "from the next step"
     "SCORE COMMA? (IT|THIS)* SELF WILL (?!BE? (JUDGE|ARRIVE|HAVE))",
-    "PICTURE IT? YOU WILL",
+    "PICTURE IT? YOU (WILL|REASON)",
+    # "I tried to open the images"
+    "CARE TOWARD? SEE (?!GRADE|COMMON|CONTENT) LINK? THE* (PICTURE|FILE) $",
     "PICTURE (FROM|LINK) THE NEXT",
     "(WILL|TOWARD) BE (JUDGE|COMMON|SEE|ARRIVE|REASON) (LINK ANNOUNCE|COMMA|$)",
     # "scores to please you"
@@ -722,7 +727,9 @@ _NO_NAMES = re.compile(
 
 # "The only edited image gets …"
 _ONLY_ONE = rule(
-    "(?<=THE) LIMIT (?=THING? PICTURE)", "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)"
+    "(?<=THE) LIMIT (?=THING? PICTURE)",
+    "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)",
+    "LIMIT (?=IT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE)",
 )
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
@@ -743,7 +750,7 @@ _CARED_FOR = rule(
 # "… , with the observations that led to them"
 _WITH_REMARKS = rule(
     "COMMA? LINK+ (THE|GRADE|LOW|COMMON|SELF|ANNOUNCE)* (ANNOUNCE|REASON)"
-    " (IT|LINK) UNKNOWN (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
+    " (IT|LINK)* UNKNOWN (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
 )
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
