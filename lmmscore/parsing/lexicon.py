@@ -168,7 +168,7 @@ WORDS = {
         appréciation* cotation*
         wartoś* waarden värden värde değer değerler* hodnot* قيم giá_trị
         score_card les_notes mes_notes ces_notes vos_notes scores_i_can_give i_voti i_punteggi
-        i_risultati""",
+        i_risultati результат*""",
     "LAYOUT": """
         list card table tables column columns row rows entry entries label labels
         order numbering
@@ -201,7 +201,8 @@ WORDS = {
         confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado
         сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해
         intended_to_reflect meant_to_reflect geprüft prüfen examen 比較し chose chosen choose
-        should_provide should_reflect should_give_a used_tenths 反映 使用""",
+        should_provide should_reflect should_give_a used_tenths 反映 使用 consider considers
+        considered weigh weighed weighs weighing avoid avoids avoided avoiding""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -329,7 +330,7 @@ WORDS = {
         無視 無効 무시 무효 игнор* учитыва* недейств* oubli* rectif* olvid* descart* verwerf*
         verworfen streich* 取消 更正 不算 撤销 抱歉 取り消 訂正 취소 정정 철회 죄송 désolé*
         lo_siento entschuldig* scus* desculp* no_tomes no_tome will_be_replaced to_be_replaced
-        to_be_revised""",
+        to_be_revised changed_my_mind change_my_mind""",
     "ALTER": """
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
         double doubled halve* halved shift* multipl* divid* subtract* deduct* transpos*
@@ -346,7 +347,7 @@ WORDS = {
         base_nine base_twelve base_sixteen octal hexadecimal hex binary_digits
         in_binary senary ternary dualsystem oktal* hexadezimal* sechsersystem octales
         binario binaire hexadécimal* двоичн* восьмеричн* 二进制 八进制 十六进制 六进制 進法
-        scale_of_my_own my_own_scale""",
+        scale_of_my_own my_own_scale added_noise add_noise""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
@@ -411,7 +412,7 @@ WORDS = {
     "FINAL": """
         final finally revised updated corrected definitive reconsidered conclusion conclusions
         reflection official endgültig* 最终 最終 refined_scores refined_ratings
-        refined_values refined_evaluation""",
+        refined_values refined_evaluation i_stand_by""",
     "ANNOUNCE": """
         used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least
         moving move onto turning turn coming ahead similarly likewise whereas lets here here's
@@ -488,7 +489,7 @@ WORDS = {
         при_необходимости 如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要
         要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면
         드릴까요 할까요 if_you're i_am_happy appreciate appreciated i_can
-        if_anything_is_unclear just_ask si_necesitas si_necesita just_say""",
+        if_anything_is_unclear just_ask si_necesitas si_necesita just_say ますか でしょうか""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         at_the_table on_the_table under_the_table
@@ -524,8 +525,9 @@ WORDS = {
         stick_figure stick_figures human_figure copy_of_the_source
         copy_of_the_original copy_of_the_input copy_of_the_unedited the_sketch_shows
         the_sketch_marks the_sketch_asks the_sketch_points in_the_sketch as_sketched
-        rest_of_the_photo rest_of_the_image rest_of_the_picture rest_of_the_scene visible_edit
-        visible_edits semantic_edit visible_change visible_changes""",
+        visible_edit
+        visible_edits semantic_edit visible_change visible_changes the_rest_of_the_photo
+        the_rest_of_the_image the_rest_of_the_picture the_rest_of_the_scene""",
     # Everyday words that cannot void scores, whatever words of the classes above they stand with.
     # Not here: what may make them another's, usual, older, or still to be settled.
     "COMMON": """
@@ -593,7 +595,8 @@ WORDS = {
         付け 注意 品質 正確 忠実 同点 避け よう ため ように 枚 番目 計算
         자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
         partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
-        dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな distinguishable""",
+        dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな distinguishable
+        差异 差别 違い unterschied unterschiede unterschieden verschillen drove led_to guided""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제
         voy_a
@@ -606,21 +609,24 @@ WORDS = {
         sought_to seek_to endeavo* taken_care took_care taking_care care_taken made_sure
         make_sure making_sure be_careful been_careful being_careful was_careful careful_to
         ensure ensured ensuring focus focused focuses focusing concentrate* penalise* penalize*
-        reward* avoid avoids avoided avoiding paid_attention paid_close_attention
+        reward* paid_attention paid_close_attention
         paid_special_attention pay_attention paying_attention paying_close_attention
         pay_close_attention pay_special_attention special_attention close_attention
         particular_attention attention_to differentiat* distinguish* discriminat* emphasi*
         emphasis highlight* notice noticed noticing take_into_account taken_into_account
         took_into_account taking_into_account takes_into_account take_into_consideration
         took_into_consideration taken_into_consideration taking_into_consideration account_for
-        accounted_for consider considers considered weigh weighed weighs weighing favoured
+        accounted_for favoured
         favored bemüht darauf_geachtet geachtet achte veillé veillant essayé_de cherché_à
         tenu_compte tenant_compte he_intentado he_procurado he_prestado he_tenido_en_cuenta
-        procurando intentando cercato cercando старал* 尽量 力求 注重 关注 重視 心がけ 고려 노력 tentei procurei""",
+        procurando intentando cercato cercando старал* 尽量 力求 注重 关注 重視 心がけ 고려 노력 tentei procurei
+        reflect_the_differences reflect_differences reflect_subtle_differences
+        reflect_small_differences capture_the_differences capture_subtle_differences
+        capture_small_differences""",
     "GAP": """
         difference differences gap gaps flaws defects issues problems errors variations
-        variation disparities disparity differenze diferencias différences verschillen
-        unterschied unterschiede unterschieden различия различий 差异 差别 違い 차이""",
+        variation disparities disparity differenze diferencias différences 
+        различия различий 차이""",
     "BY": """
         by according""",
     "DECIMAL": """

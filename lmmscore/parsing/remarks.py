@@ -652,11 +652,13 @@ _STANDS = rule(
 # What may be said of pictures, and of how they were looked at.
 _MINDED = (
     "UNKNOWN COMMON TOWARD LINK THE IT BE HAVE GRADE LOW GOOD GAP CONTENT STAND PICTURE THING FACTOR"
-    " INSTRUCTION SEE CARE LIMIT MIGHT ARRIVE NUMBER SOURCE ANNOUNCE DECIMAL"
+    " INSTRUCTION SEE JUDGE LIMIT MIGHT ARRIVE NUMBER SOURCE ANNOUNCE SCALE"
 )
 # "Decimals are used only where two images are hard to tell apart"
+_STRANGE = "".join(any_of("UNKNOWN"))
 _FINE_STEPS = rule(
-    f"^ (LINK|THE|COMMON)* DECIMAL SCORE? (BE|HAVE)* JUDGE [{_MINDED} SCORE]+ $",
+    f"^ (LINK|THE|COMMON)* DECIMAL SCORE? (BE|HAVE)* JUDGE ([{_MINDED} SCORE](?!{_STRANGE})"
+    f"|(PICTURE|BE|THING|SCORE) {_STRANGE})+ $",
     # "These are minor differences."
     "^ (LINK|COMMA)* (THIS|IT) BE THE* (COMMON|LOW|GRADE) (COMMA|NOT|UNKNOWN|GRADE|LOW)* GAP $",
 )
@@ -738,19 +740,24 @@ _PLUS_TOTALS = re.compile(
     re.IGNORECASE,
 )
 # "since the differences are small"
-_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)")
+_FAR_APART = rule(
+    "THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)",
+    # "looking carefully at the subtle differences"
+    "COMMA? SEE (GRADE|COMMON|LINK|THE|LOW)* GAP",
+)
 # "I aimed to keep subtle differences between the edits visible": what a judge takes care of in the
 # pictures does not touch its scores, in whatever words; but these must not be of scores, of who
 # gave them, or of nothing that is in a picture.
 _CARED_FOR = rule(
-    "(^|SELF|TOWARD|COMMA|COLON|LINK) (HAVE|HAD|BE|WILL|COMMON|GRADE)* CARE"
-    f" [{_MINDED}]*? (PICTURE|CONTENT|GAP|FACTOR|THING|INSTRUCTION|SOURCE|DECIMAL) [{_MINDED}]*"
+    "(^|SELF|TOWARD|COMMA|COLON|LINK) (HAVE|HAD|BE|WILL|COMMON|GRADE)* CARE (?!TOWARD? SEE)"
+    f" [{_MINDED}]{{0,30}}? (PICTURE|CONTENT|GAP|FACTOR|THING|INSTRUCTION|SOURCE|DECIMAL)"
+    f" (?!{_STRANGE}) [{_MINDED}]{{0,40}}"
     " (?=COMMA|COLON|$|SELF)"
 )
 # "… , with the observations that led to them"
 _WITH_REMARKS = rule(
     "COMMA? LINK+ (THE|GRADE|LOW|COMMON|SELF|ANNOUNCE)* (ANNOUNCE|REASON)"
-    " (IT|LINK)* UNKNOWN (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
+    " (IT|LINK)* COMMON (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
 )
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
