@@ -178,8 +178,7 @@ WORDS = {
     "JUDGE": """
         rate rates rated graded judge judged judging evaluate evaluates evaluated evaluating
         assess assesses assessed assessing assign assigns assigned assigning award awarded
-        awards give gives giving gave compare compares compared comparing comparison 
-        
+        awards give gives giving gave compare compares compared comparing comparison
         prefer preferred round rounded rounding reflect reflects
         reflected reflecting represent represents base based bases capture captures indicate
         indicates take takes taken taking account depend
@@ -541,21 +540,21 @@ WORDS = {
         diligent diligently direct directly disclaimer distinct
         distinction distinctions distinctive enjoy* entirely
         exact exactly exactness exceedingly extremely faithful faithfully faithfulness feel felt
-        fidelity fine_detail fine_details finest_details formatted 
+        fidelity fine_detail fine_details finest_details formatted
         genuinely gradation* graduated granular* hard_call hardest_call hardly_visible
         head_to_head heavily identical impartiality in_bold inherently interesting
         involve involved involves is_acceptable is_accepted is_approved italic italics
         judgement_call judgment_call laid_out large left_open level levels logic logical lovely
         mainly matter matters meaningful merit merits meticulous meticulously mindful minding
         minor minute_details nearest neat neatly nice nicely notably noticeable
-        noticeably nuance* numbered_list objectivity 
+        noticeably nuance* numbered_list objectivity
         pairwise patience patient
         patiently perceptible perfectly
         pleasure precise precisely precision preservation primarily properly quality
         quick_overview reasonably relatively remarkably reserve reserved respectively rigor
         rigorous rigorously rigour scrutin* sense separated separates
         separating set_out side_by_side significant somewhat spelled_out spread_out
-        spread_them spread_them_out strength stress stressed strongly 
+        spread_them spread_them_out strength stress stressed strongly
         subjectivity subtle subtler subtlet* subtly surprisingly systematic systematically
         tabulated taste thereby thoroughness tidy tiny_details totally tough_call toughest_call
         trade_off trade_offs tradeoff* understandably was_accepted weakness whereby wherein
@@ -565,7 +564,7 @@ WORDS = {
         kleine kleinen kleiner kleinste kleinsten dabei jeweils somit insgesamt auch aber weil
         dass wie sehr gut gute guten besonders qualität genauigkeit realismus bildqualität
         kontexterhalt treue blick berücksichtigt berücksichtigen berücksichtigung
-        berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche 
+        berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche
         abgestuft abstufung* halbe halben schritt
         punkt liegen liegt vergeben kommen_wir komme_ich_zu gesamtwert* gesamtnote*
         gesamtpunktzahl* berechnen berechne ermitteln einzelnen allen beiden beide direkten
@@ -595,7 +594,8 @@ WORDS = {
         付け 注意 品質 正確 忠実 同点 避け よう ため ように 枚 番目 計算
         자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
         partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
-        dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな distinguishable
+        dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな
+        distinguishable
         差异 差别 違い unterschied unterschiede unterschieden verschillen drove led_to guided""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제
@@ -619,13 +619,14 @@ WORDS = {
         accounted_for favoured
         favored bemüht darauf_geachtet geachtet achte veillé veillant essayé_de cherché_à
         tenu_compte tenant_compte he_intentado he_procurado he_prestado he_tenido_en_cuenta
-        procurando intentando cercato cercando старал* 尽量 力求 注重 关注 重視 心がけ 고려 노력 tentei procurei
+        procurando intentando cercato cercando старал* 尽量 力求 注重 关注 重視 心がけ 고려 노력
+        tentei procurei
         reflect_the_differences reflect_differences reflect_subtle_differences
         reflect_small_differences capture_the_differences capture_subtle_differences
         capture_small_differences""",
     "GAP": """
         difference differences gap gaps flaws defects issues problems errors variations
-        variation disparities disparity differenze diferencias différences 
+        variation disparities disparity differenze diferencias différences
         различия различий 차이""",
     "BY": """
         by according""",
