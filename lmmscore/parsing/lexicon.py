@@ -742,7 +742,7 @@ def row_of(text: str) -> str:
 def _of_asian(word: str) -> str:
     """Return the classes of the words in a run of characters that no spaces part."""
     words = _tables().words
-    row = []
+    row: list[str] = []
     place = 0
     for match in _tables().asian.finditer(word):
         row += _left_over(word[place : match.start()])
