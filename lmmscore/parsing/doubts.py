@@ -33,6 +33,7 @@ from lmmscore.parsing.remarks import (
     describes,
     doubts_one,
     explains,
+    grounds,
     is_about_a_scale,
     is_alarming,
     is_anothers,
@@ -1053,6 +1054,7 @@ _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 
 def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
+    last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
         words = page.words(line)
         if entries[index] or not _may_head_scores(page, line, words):
@@ -1064,7 +1066,13 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         below = page.lines[index + 1]
         apart = below.gap or bool(below.images)
         begins = _begins_scores(page, below, scored=entries[index + 1])
-        if begins and not _is_known_to_head(words, apart=apart):
+        if index > last:
+            # What stands behind all scores heads remarks, unless it looks back.
+            known = grounds(words) and not takes_back(words) and not is_anothers(words)
+        else:
+            known = _is_known_to_head(words, apart=apart)
+
+        if begins and not known:
             return words
 
     return ""

@@ -32,12 +32,12 @@ WORDS = {
         모든 все
         chaque cada ogni jede jedes jeder jedem dem einer eines einem それぞれ 各 每 각 각각
         chacun chacune ambas ambos entrambe deux_images 所有 全部 各画像 両方 모두 l' gesamte
-        dello degli dei""",
+        dello degli dei ciascun* ciascuna""",
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
         están está sono è são 是 为 でした 입니다 это ます ました します しました いたします
         なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram wurden
-        wurde worden été ont ai 되었습니다 can_be""",
+        wurde worden été ont ai 되었습니다 can_be bin いたしました""",
     "HAVE": "have_just do does did have has having done_so able",
     "HAD": "had",
     "WILL": "will would shall may going let's wird würde i'll we'll",
@@ -63,12 +63,12 @@ WORDS = {
         si もし 如果 若 假如 만약""",
     "IT": """
         it they them which who whom whose it's they're there there's that's that
-        everything_else all_else everything_but""",
+        everything_else all_else everything_but hay""",
     "LINK": """
-        and or but so as for in on at by with of per about into within under upon over between
+        and or but so as for in on at with of per about into within under upon over between
         as_soon_as turned_out gone_back_over going_back_over looking_back back_to among across
         along also then thus therefore while where when what how why because since though
-        although yet however again very well quite according accordingly regarding considering
+        although yet however again very well quite accordingly regarding considering
         given_that together e g e.g. vs via up out off who's if_any where_in und oder für mit
         zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after like x
         q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
@@ -80,10 +80,13 @@ WORDS = {
         分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly
         namely as_well as_possible before_committing before_we_compute before_we_calculate
         before_computing before_calculating before_moving_on before_proceeding von_den von_der
-        von_dem von_diesen von_allen where_possible wherever_possible if_possible 经过""",
+        von_dem von_diesen von_allen where_possible wherever_possible if_possible 经过 next_to
+        before_settling before_deciding before_scoring before_assigning before_rating
+        along_with 대한 なので da_es como""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
-        than against through let ability""",
+        than against through let ability rather_than than_the_other than_the_others than_other
+        against_the_other against_other against_others against_each_other""",
     "FROM": "from",
     # --- What may be spoken of ---
     "THIS": """
@@ -98,7 +101,7 @@ WORDS = {
         图 画像 写真 이미지 사진 그림 chart charts graph graphs diagram diagrams
         bildes édition éditions edición ediciones edição edições modifica modifiche
         bearbeitung bearbeitungen l'image d'image l'édition 図 장의 图一 图二
-        in_the_output""",
+        in_the_output images_and_prompt image_and_prompt images_and_the_prompt""",
     "THING": """
         candidate candidates method methods version versions item items task set generation
         pair result_image variant variants option options alternative alternatives submission
@@ -165,7 +168,7 @@ WORDS = {
         appréciation* cotation*
         wartoś* waarden värden värde değer değerler* hodnot* قيم giá_trị
         score_card les_notes mes_notes ces_notes vos_notes scores_i_can_give i_voti i_punteggi
-        i_risultati""",
+        i_risultati результат*""",
     "LAYOUT": """
         list card table tables column columns row rows entry entries label labels
         order numbering
@@ -175,9 +178,8 @@ WORDS = {
     "JUDGE": """
         rate rates rated graded judge judged judging evaluate evaluates evaluated evaluating
         assess assesses assessed assessing assign assigns assigned assigning award awarded
-        awards give gives giving gave compare compares compared comparing comparison consider
-        considers considered weigh weighed weighs focus focused focuses focusing penalise*
-        penalize* prefer preferred round rounded rounding tried avoid avoids reflect reflects
+        awards give gives giving gave compare compares compared comparing comparison
+        prefer preferred round rounded rounding reflect reflects
         reflected reflecting represent represents base based bases capture captures indicate
         indicates take takes taken taking account depend
         depends depending vary varies analyse* analyze* analysing analyzing analysis review
@@ -186,8 +188,8 @@ WORDS = {
         determined derive derived settle settled propose proposed suggest suggested make makes
         making made put perform performs performed performing performance follow_from earn
         earns deserves achieves treated looks weighted weighting ranked strictly re_checked
-        checked double_checked applied apply measured avoiding decide decided marked conclude
-        concluded solve solved ensure ensured avoided arrived_at arrive_at came_to come_to
+        checked double_checked applied apply measured decide decided marked conclude
+        concluded solve solved arrived_at arrive_at came_to come_to
         erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene
         otorgo krijgt riceve ottiene recebe obtém 得 bewertet bewerte bewerten beurteil*
         vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
@@ -197,7 +199,9 @@ WORDS = {
         computing verglichen vergleichen abgewogen comparado comparada comparei avaliei
         confrontato 计算 综合考虑 he_comparado he_evaluado he_asignado he_valorado he_puntuado
         сравн* сопостав* рассчит* vergeleken beoordeeld 비교한 비교하여 비교해
-        intended_to_reflect meant_to_reflect geprüft prüfen examen weighing 比較し""",
+        intended_to_reflect meant_to_reflect geprüft prüfen examen 比較し chose chosen choose
+        should_provide should_reflect should_give_a used_tenths 反映 使用 consider considers
+        considered weigh weighed weighs weighing avoid avoids avoided avoiding""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
@@ -207,7 +211,9 @@ WORDS = {
         factores fatores aspekt* aspecto* aspetti 维度 标准 指标 方面 基準 項目 항목 기준""",
     "INSTRUCTION": """
         instruction instructions instructed text texts applied_the_edit apply_the_edit
-        applies_the_edit performed_the_edit perform_the_edit made_the_edit applying_the_edit""",
+        applies_the_edit performed_the_edit perform_the_edit made_the_edit applying_the_edit
+        text_prompt editing_prompt edit_prompt follows_the_prompt followed_the_prompt
+        follow_the_prompt matches_the_prompt to_the_prompt with_the_prompt""",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
         facts""",
@@ -227,7 +233,9 @@ WORDS = {
         highest greater bigger larger
         close_call close_calls tough hard harder hardest tricky easiest easy easier
         difficult
-        表现 整体 总体 更佳 全体 更优 relative_rather_than_absolute medium moderate moderately""",
+        表现 整体 总体 更佳 全体 更优 relative_rather_than_absolute medium moderate moderately
+        otherwise_indistinguishable otherwise_identical otherwise_equal otherwise_similar
+        otherwise_unchanged otherwise_intact alike indistinguishable close_together""",
     "GOOD": """
         best better good excellent perfect flawless wins win winning winner beste besser
         更好 最佳""",
@@ -241,7 +249,7 @@ WORDS = {
         primera segunda tercera cuarta prima seconda terza primeira terceira
         第一 第二 第三 第四 duas dois quatro cinco fünf sechs cinq cinque 두 세 """,
     "SCALE": """
-        scale scales range ranges ranging point points decimal decimals integer integers
+        scale scales range ranges ranging point points integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
         decimi échelle scala 点満点 만점 점 из
         分""",
@@ -292,7 +300,8 @@ WORDS = {
         eyes_closed closed_eyes closed_my_eyes closing_my_eyes came_to_mind came_to_my_mind
         comes_to_mind come_to_mind that's_the_format for_the_format is_the_format
         was_the_format warm_up practice practise practising practicing make_it_look
-        make_them_look""",
+        make_them_look avoided_looking avoid_looking avoided_opening avoided_viewing indovin*
+        devine* угад* 凑数 らしい 대충""",
     "DRAFT": """
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
@@ -319,7 +328,8 @@ WORDS = {
         ignorate negeer vergiss zurück zurücknehmen ungültig* nevažn* 忽略 无视 作废 撤回 无效
         無視 無効 무시 무효 игнор* учитыва* недейств* oubli* rectif* olvid* descart* verwerf*
         verworfen streich* 取消 更正 不算 撤销 抱歉 取り消 訂正 취소 정정 철회 죄송 désolé*
-        lo_siento entschuldig* scus* desculp*""",
+        lo_siento entschuldig* scus* desculp* no_tomes no_tome will_be_replaced to_be_replaced
+        to_be_revised changed_my_mind change_my_mind""",
     "ALTER": """
         go_lower go_higher go_one_lower go_one_higher would_be_lower would_be_higher
         swap* switch switched switching exchang* interchang* revers* invert* flip* flipped
@@ -337,18 +347,18 @@ WORDS = {
         base_nine base_twelve base_sixteen octal hexadecimal hex binary_digits
         in_binary senary ternary dualsystem oktal* hexadezimal* sechsersystem octales
         binario binaire hexadécimal* двоичн* восьмеричн* 二进制 八进制 十六进制 六进制 進法
-        scale_of_my_own my_own_scale""",
+        scale_of_my_own my_own_scale added_noise add_noise""",
     "QUANTITY": """
         vote votes voters likes rank ranks weight weights seconds minutes hours milliseconds
         confidence certainty uncertainty probability probabilities likelihood percentile
-        percentiles difference differences delta deltas gap gaps margin margins penalty
-        penalties deduction deductions errors flaws problems count counts number_of amount_of
+        percentiles delta deltas margin margins penalty
+        penalties deduction deductions count counts number_of amount_of
         how_many how_much how_long how_sure how_certain how_confident tokens cost costs price
         places duration severity importance priority contribution contributions coefficient*
         share_of gain gains loss losses improvement improvements frequency occurrences cents
         dollars years variance deviation distance people_who annotators_per page pages chapter
         gewicht* rang platz 排名 权重 重み 票 percent percentage stars star likert normalised
-        normalized tenths hundredths per_cent issues defects mistakes_found found_issues""",
+        normalized tenths hundredths per_cent mistakes_found found_issues""",
     "TOTAL": """
         sum sums total totals subtotal average averages mean means_of median aggregate 总分
         總分 合計 총점""",
@@ -401,8 +411,8 @@ WORDS = {
     # --- What is known to be harmless ---
     "FINAL": """
         final finally revised updated corrected definitive reconsidered conclusion conclusions
-        reflection closer official endgültig* 最终 最終 refined_scores refined_ratings
-        refined_values refined_evaluation""",
+        reflection official endgültig* 最终 最終 refined_scores refined_ratings
+        refined_values refined_evaluation i_stand_by""",
     "ANNOUNCE": """
         used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least
         moving move onto turning turn coming ahead similarly likewise whereas lets here here's
@@ -438,7 +448,9 @@ WORDS = {
         explanation explanations reason reasons reasoning justification justifications
         rationale rationales comment comments evidence pros cons strengths weaknesses feedback
         begründung explain explains explained explaining describe described describes justify
-        justified summarise* summarize* summarising walk_through walk_you_through go_through""",
+        justified summarise* summarize* summarising walk_through walk_you_through go_through 说明
+        补充说明 理由 remarques remarque anmerkung* hinweis* observaciones osservazioni примечани*
+        замечани* commentaires comentarios erläuterung*""",
     "NEXT": "next more further additional",
     "GROUND": """
         measured_facts measurements visible_evidence visual_evidence what_is_visible
@@ -456,7 +468,7 @@ WORDS = {
         verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
         承知いたしました はい もちろん 알겠습니다 물론입니다 très_bien muito_bem molto_bene
         bene muy_bien sehr_gut perfetto perfecto perfeito perfekt parfait vale отлично хорошо
-        좋습니다 좋아요 太好了 ok_then goed 네 this_completes that_completes completes""",
+        좋습니다 좋아요 太好了 ok_then goed 네 this_completes that_completes completes bereit""",
     "OFFER": """
         let_me_know feel_free if_you if_you'd should_you would_you do_you shall_i could_you
         you_can you_may happy_to happy glad thank* hope hopefully looking_forward
@@ -477,7 +489,7 @@ WORDS = {
         при_необходимости 如果需要 如需要 需要我 若需要 如果您需要 如果你需要 是否需要 要不要
         要我 よろしければ 必要であれば ご希望 必要でしたら しましょうか 필요하다면 원하신다면
         드릴까요 할까요 if_you're i_am_happy appreciate appreciated i_can
-        if_anything_is_unclear just_ask si_necesitas si_necesita just_say""",
+        if_anything_is_unclear just_ask si_necesitas si_necesita just_say ますか でしょうか""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         at_the_table on_the_table under_the_table
@@ -512,35 +524,38 @@ WORDS = {
         清晰 キツネ 砂浜 空 影 光 色 자연 배경 그림자 여우
         stick_figure stick_figures human_figure copy_of_the_source
         copy_of_the_original copy_of_the_input copy_of_the_unedited the_sketch_shows
-        the_sketch_marks the_sketch_asks the_sketch_points in_the_sketch as_sketched""",
+        the_sketch_marks the_sketch_asks the_sketch_points in_the_sketch as_sketched
+        visible_edit
+        visible_edits semantic_edit visible_change visible_changes the_rest_of_the_photo
+        the_rest_of_the_image the_rest_of_the_picture the_rest_of_the_scene""",
     # Everyday words that cannot void scores, whatever words of the classes above they stand with.
     # Not here: what may make them another's, usual, older, or still to be settled.
     "COMMON": """
         acceptable accuracy accurate accurately adhere adhered adherence adheres among_them
-        amongst apart appreciation approach approaches at_a_glance attempted_to attention
+        amongst apart appreciation approach approaches at_a_glance attention
         attentive attentively balance balancing barely_noticeable barely_perceptible
         barely_visible beside bold bullet bulleted care caveat caveats challenge challenging
         chiefly cleanly close_cases close_look closely closest_call coherence coherent coincide
         coincided coincides compact comparatively completely compromise conscientious*
         considerably consistency contextual deeply defensible deliberate deliberately deserve
-        differentiat* diligent diligently direct directly disclaimer discriminat* distinct
-        distinction distinctions distinctive distinguish* emphasi* emphasis enjoy* entirely
+        diligent diligently direct directly disclaimer distinct
+        distinction distinctions distinctive enjoy* entirely
         exact exactly exactness exceedingly extremely faithful faithfully faithfulness feel felt
-        fidelity fine_detail fine_details finest_details formatted fractional fractions
+        fidelity fine_detail fine_details finest_details formatted
         genuinely gradation* graduated granular* hard_call hardest_call hardly_visible
-        head_to_head heavily highlight* identical impartiality in_bold inherently interesting
+        head_to_head heavily identical impartiality in_bold inherently interesting
         involve involved involves is_acceptable is_accepted is_approved italic italics
         judgement_call judgment_call laid_out large left_open level levels logic logical lovely
         mainly matter matters meaningful merit merits meticulous meticulously mindful minding
-        minor minute_details nearest neat neatly nice nicely notably notice noticeable
-        noticeably noticed noticing nuance* numbered_list objectivity paid_attention
-        paid_close_attention paid_special_attention pairwise patience patient
-        patiently pay_attention paying_attention paying_close_attention perceptible perfectly
+        minor minute_details nearest neat neatly nice nicely notably noticeable
+        noticeably nuance* numbered_list objectivity
+        pairwise patience patient
+        patiently perceptible perfectly
         pleasure precise precisely precision preservation primarily properly quality
         quick_overview reasonably relatively remarkably reserve reserved respectively rigor
         rigorous rigorously rigour scrutin* sense separated separates
         separating set_out side_by_side significant somewhat spelled_out spread_out
-        spread_them spread_them_out strength stress stressed strive* striving strongly strove
+        spread_them spread_them_out strength stress stressed strongly
         subjectivity subtle subtler subtlet* subtly surprisingly systematic systematically
         tabulated taste thereby thoroughness tidy tiny_details totally tough_call toughest_call
         trade_off trade_offs tradeoff* understandably was_accepted weakness whereby wherein
@@ -549,9 +564,9 @@ WORDS = {
         genau genaue genauer genauen sorgfältig* gründlich* aufmerksam* fein feine feinen feiner
         kleine kleinen kleiner kleinste kleinsten dabei jeweils somit insgesamt auch aber weil
         dass wie sehr gut gute guten besonders qualität genauigkeit realismus bildqualität
-        kontexterhalt treue blick geachtet achte berücksichtigt berücksichtigen berücksichtigung
-        berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche unterschied
-        unterschiede unterschieden abgestuft abstufung* dezimalstelle* halbe halben schritt
+        kontexterhalt treue blick berücksichtigt berücksichtigen berücksichtigung
+        berücksichtigte vermeiden vermieden gleichstände gleichstand gleiche
+        abgestuft abstufung* halbe halben schritt
         punkt liegen liegt vergeben kommen_wir komme_ich_zu gesamtwert* gesamtnote*
         gesamtpunktzahl* berechnen berechne ermitteln einzelnen allen beiden beide direkten
         vergleiche als
@@ -559,7 +574,7 @@ WORDS = {
         précision fidélité réalisme cohérence éviter évitant égalités tenu tenant compte entre
         elles eux leur leurs enfin aussi afin ensuite sous forme ici plus moins fines fins
         nuances finement c'est globale global attribués attribuées attribué attribuée
-        muy cuidado cuidadosamente atentamente atención detalle detalles procurando evitar
+        muy cuidado cuidadosamente atentamente atención detalle detalles evitar
         evitando empates empate cuenta teniendo tenido calidad precisión fidelidad realismo
         coherencia sus así también pasemos procedo pequeñ* sutil* matices
         molto attenzione attentamente cura accuratamente passiamo procediamo qualità precisione
@@ -567,28 +582,63 @@ WORDS = {
         meno sottili piccol* tenendo conto
         muito vamos passemos passar atenção qualidade precisão fidelidade coerência então mais
         menos pequen* sutis levando conta geral
-        heb hebben zorgvuldig* aandachtig* nauwkeurig* kwaliteit verschillen gelijke vermijden
+        heb hebben zorgvuldig* aandachtig* nauwkeurig* kwaliteit gelijke vermijden
         laten_we beginnen elk elke voor van met elkaar ook volgen volgt zijn
         перейдём перейдем к и на в с по для каждого каждой каждому каждое каждый всех итак ниже
         внимательно тщательно подробно деталей детали мелкие мелких качеств* точност* реализм*
         следующ* чтобы избежать избегая одинаков* также между собой критери* фактор* привожу
         приведены представл* итогов*
-        仔细 认真 细致 考虑 细节 差异 质量 准确性 保持 真实性 上下文 视觉 逻辑 避免 相同 同分
-        并列 我会 将 了 请看 请见 让我们 首先 最后 并 而 其中 非常 因此 所以 小数 一位小数 区分
+        仔细 认真 细致 考虑 细节 质量 准确性 保持 真实性 上下文 视觉 逻辑 避免 相同 同分
+        并列 我会 将 了 请看 请见 让我们 首先 最后 并 而 其中 非常 因此 所以 区分
         客观 公正 个 继续 已 已经 我已
         それでは では 発表 丁寧 慎重 細部 細かい 観点 について に対する における して した 行い
-        付け 注意 品質 正確 忠実 同点 避け よう ため ように 違い 枚 番目 計算
+        付け 注意 品質 正確 忠実 同点 避け よう ため ように 枚 番目 計算
         자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
         partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
-        dall'analisi""",
+        dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな
+        distinguishable
+        差异 差别 違い unterschied unterschiede unterschieden verschillen drove led_to guided""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제
         voy_a
         vou""",
     "STAND": "stand stands stay stays hold holds remain* unchanged",
+    # --- Words of a class above of which some rules ask in particular (see PARTS) ---
+    # What whoever scores takes care of.
+    "CARE": """
+        aim aimed aiming intend intended tried try trying strive* striving strove attempted_to
+        sought_to seek_to endeavo* taken_care took_care taking_care care_taken made_sure
+        make_sure making_sure be_careful been_careful being_careful was_careful careful_to
+        ensure ensured ensuring focus focused focuses focusing concentrate* penalise* penalize*
+        reward* paid_attention paid_close_attention
+        paid_special_attention pay_attention paying_attention paying_close_attention
+        pay_close_attention pay_special_attention special_attention close_attention
+        particular_attention attention_to differentiat* distinguish* discriminat* emphasi*
+        emphasis highlight* notice noticed noticing take_into_account taken_into_account
+        took_into_account taking_into_account takes_into_account take_into_consideration
+        took_into_consideration taken_into_consideration taking_into_consideration account_for
+        accounted_for favoured
+        favored bemüht darauf_geachtet geachtet achte veillé veillant essayé_de cherché_à
+        tenu_compte tenant_compte he_intentado he_procurado he_prestado he_tenido_en_cuenta
+        procurando intentando cercato cercando старал* 尽量 力求 注重 关注 重視 心がけ 고려 노력
+        tentei procurei
+        reflect_the_differences reflect_differences reflect_subtle_differences
+        reflect_small_differences capture_the_differences capture_subtle_differences
+        capture_small_differences""",
+    "GAP": """
+        difference differences gap gaps flaws defects issues problems errors variations
+        variation disparities disparity differenze diferencias différences
+        различия различий 차이""",
+    "BY": """
+        by according""",
+    "DECIMAL": """
+        decimal decimals half_points half_point half_steps half_step increments fractional
+        fractions dezimalstelle* 小数 一位小数 小数点""",
 }
 
 UNKNOWN = "UNKNOWN"
+PARTS = {"JUDGE": "CARE", "QUANTITY": "GAP", "LINK": "BY", "SCALE": "DECIMAL"}
+"""Classes that are part of another: what is said of the whole is said of them, too."""
 COMMANDS = frozenset(
     """add take subtract deduct divide multiply halve double read swap exchange switch invert shift
     reverse flip replace move treat count lower raise reduce increase strike delete drop remove
@@ -693,16 +743,25 @@ def row_of(text: str) -> str:
 def _of_asian(word: str) -> str:
     """Return the classes of the words in a run of characters that no spaces part."""
     words = _tables().words
-    row = []
+    row: list[str] = []
     place = 0
     for match in _tables().asian.finditer(word):
-        if match.start() > place:
-            row.append(_CODES[UNKNOWN])
-
+        row += _left_over(word[place : match.start()])
         row.append(words[match[0]])
         place = match.end()
 
-    return "".join(row) + (_CODES[UNKNOWN] if place < len(word) else "")
+    return "".join((*row, *_left_over(word[place:])))
+
+
+def _left_over(part: str) -> str:
+    """Return the class of what stands between words: an ending, or a word that is not known."""
+    if not part:
+        return ""
+    return _CODES["COMMON" if _ENDING.fullmatch(part) else UNKNOWN]
+
+
+# A syllable behind a word in Japanese and Korean bends it; those that deny are left out.
+_ENDING = re.compile(r"[\u3041-\u3059\u305b-\u306b\u306d-\u3096]|[가-힣](?<![안못비불무])")
 
 
 def rule(*forms: str) -> re.Pattern[str]:
@@ -711,17 +770,24 @@ def rule(*forms: str) -> re.Pattern[str]:
     `NOT (BE|HAVE)* SEE THE* PICTURE` finds "did not see the image". UNKNOWN stands for any word
     that says nothing by itself, everyday ones included.
     """
-    coded = re.sub(r"[A-Z]+", lambda name: _any_code(name[0]), "|".join(forms))
-    return re.compile(coded.replace(" ", ""))
+    outside = re.sub(r"\[[^\]]*\]", lambda held: _coded(held[0], "{}"), "|".join(forms))
+    return re.compile(_coded(outside, "[{}]").replace(" ", ""))
 
 
-def _any_code(name: str) -> str:
-    return f"[{_CODES['UNKNOWN']}{_CODES['COMMON']}]" if name == UNKNOWN else _CODES[name]
+def _coded(form: str, several: str) -> str:
+    """Return a form with codes for names; `several` is how those of one name are written."""
+
+    def code(name: re.Match[str]) -> str:
+        meant = "".join(sorted(any_of(name[0], *(("COMMON",) if name[0] == UNKNOWN else ()))))
+        return several.format(meant) if len(meant) > 1 else meant
+
+    return re.sub(r"[A-Z]+", code, form)
 
 
 def any_of(*names: str) -> frozenset[str]:
     """Return the codes of classes, to be asked whether a row holds one, or nothing else."""
-    return frozenset(_CODES[name] for name in names)
+    parts = (PARTS[name] for name in names if name in PARTS)
+    return frozenset(_CODES[name] for name in (*names, *parts))
 
 
 def named(row: str) -> list[str]:

@@ -406,6 +406,9 @@ _PARTLY = rule(
     "LIMIT (THE|NUMBER|SOURCE|THIS|THING|PICTURE)+ (BE|HAVE|MIGHT)* (SEE|ARRIVE)",
     "SELF (HAVE|BE|MIGHT|TOWARD)* (LIMIT (SEE|ARRIVE)|(SEE|ARRIVE|HAVE) LIMIT)",
     "^ (SEE LIMIT|LIMIT SEE)",
+    # "I scored only the first image", "solo hay una imagen"
+    "SELF (HAVE|LINK)* (SCORE|JUDGE) LIMIT THE NUMBER PICTURE",
+    "LIMIT IT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE",
 )
 
 
@@ -446,7 +449,8 @@ def _is_made_up(sentence: str) -> bool:
 
 _UNDONE = rule(
     # "ignore the above", "the scores are void", "I take that back"
-    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|FACTOR|THE$)",
+    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA|FINAL)*"
+    " (THIS|SCORE|LAYOUT|FACTOR|THE$)",
     "(THIS|SCORE|LAYOUT) .* WITHDRAW",
     "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
     "^ LINK WRONG $",
@@ -565,7 +569,9 @@ _NOT_OWN = rule(
     "PICTURE SELF HAVE* (SEE|JUDGE) NUMBER",
     # "scores that I will change", "for the images you will send next", "from the next step"
     "SCORE COMMA? (IT|THIS)* SELF WILL (?!BE? (JUDGE|ARRIVE|HAVE))",
-    "PICTURE IT? YOU WILL",
+    "PICTURE IT? YOU (WILL|REASON)",
+    # "I tried to open the images"
+    "CARE TOWARD? SEE (?!GRADE|COMMON|CONTENT) LINK? THE* (PICTURE|FILE) $",
     "PICTURE (FROM|LINK) THE NEXT",
     "(WILL|TOWARD) BE (JUDGE|COMMON|SEE|ARRIVE|REASON) (LINK ANNOUNCE|COMMA|$)",
     # "scores to please you"
@@ -646,9 +652,22 @@ _STANDS = rule(
     " USUAL]* COMMA LINK)? (THE|LINK|SELF)* (THIS|SCORE)+ LINK* STAND $",
     "^ OFFER .* COMMA LINK (THE|SELF|THIS|ANNOUNCE)* SCORE LINK* STAND $",
 )
+# What may be said of pictures, and of how they were looked at.
+_MINDED = (
+    "UNKNOWN COMMON TOWARD LINK THE IT BE HAVE GRADE LOW GOOD GAP CONTENT STAND PICTURE THING"
+    " FACTOR INSTRUCTION SEE JUDGE LIMIT MIGHT ARRIVE NUMBER SOURCE ANNOUNCE SCALE"
+)
+# "Decimals are used only where two images are hard to tell apart"
+_STRANGE = "".join(any_of("UNKNOWN"))
+_FINE_STEPS = rule(
+    f"^ (LINK|THE|COMMON)* DECIMAL SCORE? (BE|HAVE)* JUDGE ([{_MINDED} SCORE](?!{_STRANGE})"
+    f"|(PICTURE|BE|THING|SCORE) {_STRANGE})+ $",
+    # "These are minor differences."
+    "^ (LINK|COMMA)* (THIS|IT) BE THE* (COMMON|LOW|GRADE) (COMMA|NOT|UNKNOWN|GRADE|LOW)* GAP $",
+)
 _KNOWN_FORMS = (
     *(_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE, _LEFT_UNSAID, _BESIDES),
-    _STANDS,
+    *(_STANDS, _FINE_STEPS),
 )
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
@@ -693,11 +712,12 @@ _GREETING = rule(
 
 
 def _told(words: str) -> str:
-    """Return the row of words without a courtesy at its beginning, the grounds it names, and how
-    far images are apart."""
+    """Return the row of words without a courtesy at its beginning and what can say nothing of whose
+    scores they are: grounds, what was taken care of, how far images are apart."""
     row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
-    row = _ONLY_ONE.sub("", row)
-    return _GROUNDS.sub("", _FAR_APART.sub("", row))
+    for aside in (_ONLY_ONE, _FAR_APART, _GROUNDS, _CARED_FOR, _WITH_REMARKS):
+        row = aside.sub("", row)
+    return row
 
 
 # "I can't identify the people in these photos, but …": who is shown is not asked for.
@@ -712,7 +732,9 @@ _NO_NAMES = re.compile(
 
 # "The only edited image gets …"
 _ONLY_ONE = rule(
-    "(?<=THE) LIMIT (?=THING? PICTURE)", "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)"
+    "(?<=THE) LIMIT (?=THING? PICTURE)",
+    "(?<=IT BE) LIMIT (?=(THE|NUMBER|THING|ANNOUNCE)+ PICTURE)",
+    "LIMIT (?=IT (THE|NUMBER|THING|ANNOUNCE)+ PICTURE)",
 )
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
@@ -721,7 +743,25 @@ _PLUS_TOTALS = re.compile(
     re.IGNORECASE,
 )
 # "since the differences are small"
-_FAR_APART = rule("THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)")
+_FAR_APART = rule(
+    "THE QUANTITY (LINK (THE|THIS|NUMBER|PICTURE)+)? BE (GRADE|LOW|COMMON)",
+    # "looking carefully at the subtle differences"
+    "COMMA? SEE (GRADE|COMMON|LINK|THE|LOW)* GAP",
+)
+# "I aimed to keep subtle differences between the edits visible": what a judge takes care of in the
+# pictures does not touch its scores, in whatever words; but these must not be of scores, of who
+# gave them, or of nothing that is in a picture.
+_CARED_FOR = rule(
+    "(^|SELF|TOWARD|COMMA|COLON|LINK) (HAVE|HAD|BE|WILL|COMMON|GRADE)* CARE (?!TOWARD? SEE)"
+    f" [{_MINDED}]{{0,30}}? (PICTURE|CONTENT|GAP|FACTOR|THING|INSTRUCTION|SOURCE|DECIMAL)"
+    f" (?!{_STRANGE}) [{_MINDED}]{{0,40}}"
+    " (?=COMMA|COLON|$|SELF)"
+)
+# "… , with the observations that led to them"
+_WITH_REMARKS = rule(
+    "COMMA? LINK+ (THE|GRADE|LOW|COMMON|SELF|ANNOUNCE)* (ANNOUNCE|REASON)"
+    " (IT|LINK)* COMMON (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
+)
 # "from measured facts only": what can be seen is what scores should rest on.
 _GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
 

@@ -208,6 +208,8 @@ VOIDED_BY_CAPTIONS = [
     "Voici les notes de la dernière fois :",
     "Puntuaciones sacadas de un folleto:",
     "I voti che mi hanno dato:",
+    "Based on the images you described, my scores are:",
+    "Solo hay una imagen visible.",
     "As notas que me deram:",
     "De cijfers van de vorige keer:",
     "Обычные оценки для таких изображений:",
@@ -226,6 +228,12 @@ VOIDED_BY_CLOSINGS = [
     "Ready to score!",
     "A second look is needed.",
     "My assistant gave these.",
+    "I tried to open the images.",
+    "I took care to match the values of the brochure.",
+    "I aimed to flatter the gallery.",
+    "Decimals were used to encode the image index.",
+    "They will be replaced by the final scores.",
+    "These are differences.",
     "The first is the second and the second is the first.",
     "High is bad.",
     "Feel free to put your own numbers in.",
@@ -237,6 +245,10 @@ HARMLESS_OPENINGS = [
     "Let's carefully assign scores, minding the small details:",
     "Having looked closely at both edits, I arrive at the following scores:",
     "Okay, I'm ready to score the two edits!",
+    "I'll give detailed scores for each image, looking closely at the small differences:",
+    "Here are my scores, with the notes that led to them:",
+    "Based on the images and the editing prompt, here is my evaluation:",
+    "Ecco i voti per ciascuna immagine:",
     "Below are calibrated scores.",
     "Here are the refined scores:",
     "Here's the full scoring, one image after another:",
@@ -257,6 +269,11 @@ HARMLESS_OPENINGS = [
 ]
 HARMLESS_CLOSINGS = [
     "I appreciate your patience.",
+    "I took care to treat glossy and dull edits alike where a difference could be seen.",
+    "I made sure that small flaws of the roof tiles are noticed.",
+    "Decimals are used only where two edits were otherwise identical.",
+    "These are minor, non-structural differences.",
+    "These scores should provide a full overview of the edits.",
     "If you're ready, I can move on to Step 3.",
     "I'm happy to walk through any of these before we compute the overall scores.",
     "These scores are based on visual inspection alone and are inherently subjective.",
@@ -297,6 +314,16 @@ def test_everyday_words_may_void_scores(reply):
 def test_everyday_words_leave_scores_alone(reply):
     """How the judge went about it, offers and questions leave every score, in any language."""
     assert read_text(reply, FOUR, 2).complete
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_read"),
+    [("Main reasons:", True), ("Remarques :", True), ("主要问题：", True), ("Corrections:", False)],
+)
+def test_a_heading_behind_all_scores_heads_remarks(heading, is_read):
+    """Images named under it have their scores above; only what looks back can void these."""
+    reply = f"{TWO}\n\n{heading}\n- Image 1 keeps the pier.\n- Image 2 loses a gull."
+    assert read_text(reply, FOUR, 2).complete is is_read
 
 
 @pytest.mark.parametrize(
