@@ -765,6 +765,7 @@ class Prose:
         """Tell whether numbers may count the names, or stand before names that are not theirs."""
         return (
             _enumerates(found)
+            or self._leans_on_the_next(line, found)
             or self._may_subtract(found)
             or self._is_shifted(line, found, index)
             or self._follows_a_name(line, part, found[0])
@@ -946,6 +947,19 @@ class Prose:
         joints = [self.text[pair.start : pair.name.start] for pair in found]
         dashed = all(re.search(r"\d[ ]+-[ ]*$", joint) for joint in joints)
         return dashed and "," in self.text[found[0].end : found[1].start]
+
+    def _leans_on_the_next(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether a colon joins a number to the name behind it, and only a space to the one
+        before: "S_pre 6/10.: S_qua 2/10.: S_real"."""
+        starts = {factor.start for factor in line.factors}
+        for pair in found:
+            joint = _JOINT_BEHIND.match(self.text, pair.end, line.end)
+            before = self.text[pair.name.end : pair.mark.span[0]]
+            bare = not pair.backward and not before.strip(" )]*")
+            if joint and joint.end() in starts and bare:
+                return True
+
+        return False
 
     def _is_shifted(self, line: Line, found: Sequence[Pair[FactorName]], index: int) -> bool:
         """Tell whether a number at the head of a line may belong to the name that ends the last."""
@@ -1653,6 +1667,8 @@ class Prose:
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
 
+
+_JOINT_BEHIND = re.compile(r"[.)\]*]{0,2}[ ]?[:=→][ ]*")
 
 _FEW_LINES = 6
 """How far below its name a number may stand that is the next name's."""

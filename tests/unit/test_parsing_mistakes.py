@@ -471,3 +471,10 @@ def test_a_number_above_its_factor_is_not_that_of_the_factor_before(reason):
     text = f"**7/10**\nS_acc{reason}\n\n**9/10**\nS_pre{reason}\n\n**5/10**\nS_qua{reason}"
     right = {(1, "acc"): 7, (1, "pre"): 9, (1, "qua"): 5}
     assert read_text(text, FOUR, 1).scores.items() <= right.items()
+
+
+def test_a_number_that_a_colon_joins_to_the_next_name_is_not_the_last_ones():
+    """Where numbers stand before names and one is missing, the others must not slip."""
+    text = "Image 2: …: S_acc …: S_pre 6/10.: S_qua 2/10.: S_real"
+    found = read_text(text, FOUR, 2).scores
+    assert found.items() <= {(2, "qua"): 6, (2, "real"): 2}.items()
