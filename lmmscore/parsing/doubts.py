@@ -1063,6 +1063,9 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if _is_below_a_factor(page, index) or _orders_a_table(page, line, words):
             continue
 
+        if page.names.groups_factors(words):
+            continue
+
         below = page.lines[index + 1]
         apart = below.gap or bool(below.images)
         begins = _begins_scores(page, below, scored=entries[index + 1])

@@ -162,6 +162,10 @@ def _shortens(words: Sequence[str], name: Sequence[str]) -> bool:
     )
 
 
+_FEW_FACTORS = 4
+"""Who scores more puts them into groups."""
+
+
 class Names:
     """Finds factors and images by name, for one question: these factors, n images."""
 
@@ -223,6 +227,16 @@ class Names:
     def keys_listed(self, text: str, start: int, end: int) -> bool:
         """Tell whether all keys stand here in their order: `(acc, pre, qua, real)`."""
         return self._keys is not None and self._keys.search(lowered(text), start, end) is not None
+
+    def groups_factors(self, words: str) -> bool:
+        """Tell whether a heading is of words that factors' names are made of: "Realism", above
+        "Scale Realism" and others."""
+        heading = set(re.findall(r"[^\W\d_]+", words.lower())) - {"and", "of"}
+        if not heading or len(self.factors) <= _FEW_FACTORS:
+            return False
+
+        named = {word for factor in self.factors for word in factor.name.lower().split()}
+        return heading <= named
 
     def is_name(self, label: str) -> bool:
         """Tell whether a label is a factor's name and nothing else."""

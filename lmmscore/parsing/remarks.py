@@ -1017,6 +1017,8 @@ _PART_MISSING = rule(
     "^ ((THE|NUMBER|LOW|GRADE|LINK|OTHER)+|UNKNOWN) UNKNOWN+ (BE|HAVE|LINK)* BROKEN $",
     # "despite the missing lace"
     "(?<=THE) BROKEN (?=UNKNOWN+ $)",
+    # "Nothing missing", "no parts are missing"
+    "(NOTHING|NOT) (UNKNOWN|BE|HAVE|LINK|THE)* BROKEN",
 )
 _NO_VERDICT = any_of("UNREAL", "DRAFT", "WITHDRAW", "RATER", "BROKEN")
 

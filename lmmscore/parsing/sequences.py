@@ -23,7 +23,7 @@ Listed = tuple[int | None, str, Mark]
 
 _ORDER_WORDS = re.compile(
     r"""
-    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
+    \b(?:order|(?:sub-?)?scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
       |factors?|(?:(?:two|three|four|five|six|twelve|all)[ ])?numbers
       |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
     """,

@@ -7,6 +7,7 @@ import pytest
 from lmmscore.dialog import load_dialog
 from lmmscore.parsing import read_text
 from lmmscore.scales import Factor, Scale
+from tests.reply_layouts import TWELVE
 
 FOUR = load_dialog("lmm-score").factors
 ONE = (Factor(key="score", name="Score", symbol="Score", scale=Scale(min=1, max=10)),)
@@ -534,3 +535,31 @@ def test_letters_that_count_images_behind_a_factor():
     """`A: 7, B: 4` for every factor."""
     reply = "accuracy — A: 7, B: 4\npreservation — A: 5, B: 8\nquality — A: 9, B: 3\nrealism — A: 6, B: 2"
     assert scores(reply, 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("S_acc: **8**¹\nS_pre: 6\nS_qua: 5\nS_real: 7\n\n¹ the hat is red", 1),
+        ("Sub-scores in the order S_acc / S_pre / S_qua / S_real:\n\nImage 1: 8 / 6 / 5 / 7", 1),
+    ],
+)
+def test_a_mark_behind_bold_and_an_order_of_sub_scores_are_read(text, n):
+    """Emphasis may stand between a number and its footnote's mark."""
+    assert [*read_text(text, FOUR, n).scores.values()] == [8, 6, 5, 7]
+
+
+def test_a_heading_made_of_names_groups_the_factors_below_it():
+    """ "Realism" above "Scale Realism" says nothing of the scores."""
+    lines = [f"{factor.name} — 5/7" for factor in TWELVE]
+    text = "\n".join(["Preservation", *lines[:3], "Realism", *lines[3:]])
+    assert read_text(text, TWELVE, 1).complete
+    assert read_text(text.replace("Realism\n", "Dummies\n", 1), TWELVE, 1).scores == {}
+
+
+def test_a_justification_that_nothing_is_missing_leaves_its_score():
+    """ "Nothing missing." is said of the edit."""
+    text = (
+        '{"acc": {"score": 8, "justification": "Nothing missing."}, "pre": 6, "qua": 5, "real": 7}'
+    )
+    assert read_text(text, FOUR, 1).complete
