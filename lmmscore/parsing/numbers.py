@@ -359,12 +359,14 @@ def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
 
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
+_NO_SCORE = (
+    r"(?:[?…]++|\.{2,3}|n/?a|none|null|tbd|unclear|unknown"
+    r"|not (?:applicable|available|scored|rated|judged|given))"
+)
+_DASHES = r"(?:[-–—]++[ ]?){1,4}+"
 _NOTHING_FOLLOWS = re.compile(
-    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?"
-    r"|(?:[-–—]+[ ]?){1,4}(?:[ *_]*(?:n/?a|none|null|tbd))?|n/?a|none|null|tbd|unclear|unknown|[?…]"
-    r"|not (?:applicable|available|scored|rated|judged|given)"
-    r"|\([ ]*(?:n/?a|[-–—?…]|\.{2,3}|none)?[ ]*\))"
-    r"[ \t*_]*(?=\n|\Z)",
+    rf"[ \t*_]*+(?::[ \t*_]*+(?:{_DASHES}|{_NO_SCORE})?|{_DASHES}[ *_]*+{_NO_SCORE}?|{_NO_SCORE}"
+    rf"|\([ ]*+(?:{_DASHES}|{_NO_SCORE})?[ ]*+\))[ \t*_]*+(?=\n|\Z)",
     re.IGNORECASE,
 )
 # "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.
