@@ -365,8 +365,8 @@ _NO_SCORE = (
 )
 _DASHES = r"(?:[-–—]++[ ]?){1,4}+"
 _NOTHING_FOLLOWS = re.compile(
-    rf"[ \t*_]*+(?::[ \t*_]*+(?:{_DASHES}|{_NO_SCORE})?|{_DASHES}[ *_]*+{_NO_SCORE}?|{_NO_SCORE}"
-    rf"|\([ ]*+(?:{_DASHES}|{_NO_SCORE})?[ ]*+\))[ \t*_]*+(?=\n|\Z)",
+    rf"[ \t*_]*+(?::[ \t*_]*+(?:{_DASHES}|{_NO_SCORE})?|{_DASHES}[ *_]*+{_NO_SCORE}?"
+    rf"|(?!\.){_NO_SCORE}|\([ ]*+(?:{_DASHES}|{_NO_SCORE})?[ ]*+\))[ \t*_]*+(?=\n|\Z)",
     re.IGNORECASE,
 )
 # "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.
