@@ -955,7 +955,7 @@ class Prose:
         for pair in found:
             joint = _JOINT_BEHIND.match(self.text, pair.end, line.end)
             before = self.text[pair.name.end : pair.mark.span[0]]
-            bare = not pair.backward and not before.strip(" )]*")
+            bare = not pair.backward and not before.strip(" ()[]{}$*")
             if joint and joint.end() in starts and bare:
                 return True
 
