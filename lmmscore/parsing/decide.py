@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from lmmscore.parsing.names import UNKNOWN, FactorName
+from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import numbers_in, outside, pairs, spoken
 from lmmscore.parsing.page import Page
-from lmmscore.parsing.remarks import is_final, is_foreign
+from lmmscore.parsing.remarks import is_final, is_foreign, supposes
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
@@ -114,7 +114,7 @@ _REPLACES = re.compile(
     r"""
     \b(?:final\w*|revis\w+|updat\w+|correct\w*|amend\w*|adjust\w*|reconsider\w*|reflection
       |second[ ](?:thoughts?|look)|review\w*|instead|actual\w*|wait|scratch[ ]that|calibrat\w+
-      |check(?:ed|ing)?|no,|rather|settle\w*|definitive|conclu\w+|overall|summary|better)\b
+      |check(?:ed|ing)?|no,|rather|settle\w*|definitive|better)\b
     | 最终|最終|修正|更正|endgültig\w*|final
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -353,7 +353,7 @@ def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
 # Scores that words after the verdict change: contradictions, whichever number is the right one.
 # --------------------------------------------------------------------------------------------------
 
-_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$|[\"'”’)])\s*")
+_SENTENCE_END = re.compile(r"[.!?。！？](?<!\bvs\.)(?=\s|$|[\"'”’)])\s*")
 _CUE = re.compile(
     r"""
     \b(?:correct(?:ion|ed|ing)?|chang(?:e|ed|ing)|revis(?:e|ed|ing|ion)|adjust(?:ed|ing|ment)?
@@ -412,6 +412,10 @@ _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
 _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
+# "The gap in S_pre is 2 points."
+_GAP = re.compile(
+    r"\b(?:gap|difference|margin|lead|advantage)\b[^.0-9]{0,40}[0-9.]+[ ]points?\b", re.IGNORECASE
+)
 _COUNTED = re.compile(
     r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
 )
@@ -515,7 +519,7 @@ def _is_of_the_only_factor(page: Page, start: int, end: int) -> bool:
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     """Return the cells that a sentence gives another number than the verdict does."""
     sentence = page.text[start:end]
-    if _SUM.search(sentence):
+    if _SUM.search(sentence) or _GAP.search(sentence) or supposes(sentence):
         return []
 
     images = list(page.names.images_in(page.text, start, end))
@@ -524,8 +528,18 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     if not factors and (unnamed or _OF_SOMETHING_ELSE.search(sentence)):
         return []
 
+    if _says_the_same(page, (start, end), images, factors, reading):
+        return []
+
     positions = {position for image in images for position in image.positions}
     keys = {factor.key for factor in factors}
+    if page.n == _TWO and (compared := _compared(page, end, factors)):
+        return [
+            cell
+            for cell, score in reading.scores.items()
+            if score not in compared.get(cell[1], {score})
+        ]
+
     meant = _scores_of(reading, positions, keys)
     taken = [(image.start, image.end) for image in images]
     if len(positions) == 1:
@@ -543,6 +557,68 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     if len(positions) < 2 and own <= numbers <= known and again:
         return []
     return [cell for cell, score in meant.items() if _another(page, cell, score, numbers)]
+
+
+def _says_the_same(
+    page: Page,
+    span: Span,
+    images: Sequence[ImageName],
+    factors: Sequence[FactorName],
+    reading: Reading,
+) -> bool:
+    """Tell whether every number of a sentence is one that was given: behind each image its factors'
+    scores again, or behind each factor those of images held against each other."""
+    taken = [(image.start, image.end) for image in images]
+    numbers = outside(numbers_in(page.text, *span), taken)
+    if not factors or not numbers or _CUE.search(page.text, *span):
+        return False
+
+    compared = _compared(page, span[1], factors)
+    if 2 * len(compared) == len(numbers):
+        return all(
+            both <= set(_scores_of(reading, set(), {key}).values())
+            for key, both in compared.items()
+        )
+
+    again = list(_given_again(page, span[1], images, factors, reading))
+    return len(again) == len(numbers) and all(again)
+
+
+def _given_again(
+    page: Page,
+    end: int,
+    images: Sequence[ImageName],
+    factors: Sequence[FactorName],
+    reading: Reading,
+) -> Iterator[bool]:
+    """Yield of each score that stands behind an image's name whether it is that image's."""
+    for image, following in zip(images, [*images[1:], None], strict=False):
+        until = following.start if following else end
+        named = [factor for factor in factors if image.end <= factor.start < until]
+        given = _given_in(page, image.end, until, named, [])
+        for key, score in given.items():
+            cells = [(position, key) for position in image.positions]
+            yield len(cells) == 1 and reading.scores.get(cells[0]) == score
+
+
+def _compared(page: Page, end: int, factors: Sequence[FactorName]) -> dict[str, set[Fraction]]:
+    """Return by factor the two numbers that stand behind it, one against the other."""
+    found = {}
+    for factor in factors:
+        match = _COMPARED.match(page.text, factor.end, end)
+        if match:
+            found[factor.key] = {Fraction(match[1]), Fraction(match[2])}
+
+    return found
+
+
+_TWO = 2
+# "Editing Accuracy (8 vs. 4)"
+_COMPARED = re.compile(
+    r"[ ]*[(\[]?[ ]*([0-9]{1,3}(?:\.[0-9])?)[ ]*(?:vs?\.?|versus|against|gegen)[ ]*"
+    r"([0-9]{1,3}(?:\.[0-9])?)[ ]*[)\].,;]",
+    re.IGNORECASE,
+)
 
 
 def _is_said_again(sentence: str, *, of_one: bool) -> bool:

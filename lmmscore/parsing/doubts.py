@@ -9,7 +9,7 @@ read by their keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -46,7 +46,9 @@ from lmmscore.parsing.remarks import (
     is_no_verdict,
     is_of_lettering,
     is_of_the_picture,
+    is_of_the_source,
     is_plain,
+    is_said_by_another,
     is_total,
     is_unsettling_note,
     kind_of,
@@ -65,6 +67,7 @@ from lmmscore.parsing.remarks import (
     takes_back,
     unsettles,
 )
+from lmmscore.parsing.revisions import Scored, revised, scored_lines
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import Cell, Kind, Said
 
@@ -87,6 +90,8 @@ class Voids:
     """Single scores that were taken back."""
     before: int = 0
     """Up to where in the reply everything was taken back."""
+    stretches: frozenset[Span] = frozenset()
+    """Where in the reply scores stand that are none, whatever others are given elsewhere."""
 
     def keep(self, said: Sequence[Said]) -> list[Said]:
         """Return what is left."""
@@ -99,6 +104,7 @@ class Voids:
             if each.mark.span[0] >= self.before
             and each.cell[0] not in self.images
             and each.cell not in self.cells
+            and not any(start <= each.mark.span[0] < end for start, end in self.stretches)
         ]
 
 
@@ -122,6 +128,8 @@ class _Sentence:
     """The images it names."""
     factors: set[str]
     """The factors it names."""
+    low: bool
+    """Whether the dialog has factors of which low scores are the good ones."""
 
     @property
     def is_caption(self) -> bool:
@@ -139,12 +147,15 @@ def voids(
     asked = {factor.scale.high for factor in page.names.factors}
     images: frozenset[int] = frozenset()
     cells: frozenset[Cell] = frozenset()
+    stretches: frozenset[Span] = frozenset()
     before = 0
+    lines = scored_lines(page, said)
 
     for found in chain(
-        _by_notes(page, notes, asked),
-        _by_sentences(page, entries, said, asked),
-        _by_asides(page, said),
+        _by_notes(page, notes, said, asked),
+        _by_sentences(page, entries, said, revised(page, lines), asked),
+        _by_asides(page, lines),
+        _by_leads(page, lines, asked),
         _by_captions(page, entries, asked),
     ):
         if found.all:
@@ -152,31 +163,44 @@ def voids(
 
         images |= found.images
         cells |= found.cells
+        stretches |= found.stretches
         before = max(before, found.before)
 
-    return Voids(images=images, cells=cells, before=before)
+    return Voids(images=images, cells=cells, before=before, stretches=stretches)
 
 
-def _by_notes(page: Page, notes: Iterable[Note], asked: Set[Fraction]) -> Iterator[Voids]:
+def _by_notes(
+    page: Page, notes: Iterable[Note], said: Sequence[Said], asked: Set[Fraction]
+) -> Iterator[Voids]:
     """Yield what notes and flags void: `"images_received": 0`, or `"note": …` in one image."""
     for note in notes:
         rescaled = note.states_another_scale(asked)
         if not rescaled and not note.casts_doubt():
             continue
 
-        if rescaled or note.image is None or page.n == 1:
+        if note.line is not None and not rescaled and note.is_of_one_score(page, said):
+            yield Voids(stretches=frozenset((note.line,)))
+        elif rescaled or note.image is None or page.n == 1:
             yield Voids(all=_because(f"{note.key}: {note.text}"))
         else:
             yield Voids(images=frozenset((note.image,)))
 
 
 def _by_sentences(
-    page: Page, entries: Sequence[bool], said: Sequence[Said], asked: Set[Fraction]
+    page: Page,
+    entries: Sequence[bool],
+    said: Sequence[Said],
+    below: Mapping[int, frozenset[Cell]],
+    asked: Set[Fraction],
 ) -> Iterator[Voids]:
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
     some_lack = len({each.cell[0] for each in said}) < page.n
+    yield from (Voids(cells=cells) for cells in below.values())
     for sentence in _sentences(page, entries, said):
+        if sentence.line.start in below and _is_of_one_alone(sentence):
+            continue
+
         if some_lack and _ONE_MORE_TIME.search(sentence.text):
             continue
 
@@ -190,6 +214,9 @@ def _by_sentences(
         if _is_an_empty_entry(sentence, said):
             continue
 
+        if _is_an_example_of_its_own(page, sentence, said):
+            continue
+
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
         if doubted != _EVERY:
@@ -198,6 +225,13 @@ def _by_sentences(
             yield Voids(all=_because(sentence.text))
         else:
             yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+
+def _is_of_one_alone(sentence: _Sentence) -> bool:
+    """Tell whether a sentence that revises the score above it says nothing of the others."""
+    text = sentence.text
+    others = sees_nothing(text) or makes_up(text) or _ALL_OF_IT.search(text) is not None
+    return not others and not sentence.line.factors
 
 
 def _is_an_empty_entry(sentence: _Sentence, said: Sequence[Said]) -> bool:
@@ -212,6 +246,21 @@ def _is_an_empty_entry(sentence: _Sentence, said: Sequence[Said]) -> bool:
     if not _ENTRY_JOINT.match(words) or any(each.factor in sentence.factors for each in said):
         return False
     return not (speaks_of_scores(words) or _voids(words) or takes_back(words))
+
+
+def _is_an_example_of_its_own(page: Page, sentence: _Sentence, said: Sequence[Said]) -> bool:
+    """Tell whether a line is labelled as an example, holds it, and has no score that counts: what
+    stands under it is not of it. "Format (not real scores): Image X: S_acc 5, …"."""
+    line = sentence.line
+    if _is_given_on_a_condition(page, line):
+        return not sees_nothing(sentence.text)
+
+    label, colon, held = page.words(line).partition(":")
+    if not colon or not sentence.factors or not any(map(str.isdigit, held)):
+        return False
+
+    example = kind_of(label) is Kind.EXAMPLE and not sees_nothing(label)
+    return example and not any(_is_on(page, line, each) for each in said)
 
 
 _ENTRY_JOINT = re.compile(r"[ ]*[:=–—-][ ]*[^\W\d]")
@@ -234,17 +283,73 @@ def _are_placed_by_order(page: Page, said: Sequence[Said]) -> bool:
     return unnamed or any(each.by_order for each in said)
 
 
-def _by_asides(page: Page, said: Sequence[Said]) -> Iterator[Voids]:
+def _by_asides(page: Page, lines: Scored) -> Iterator[Voids]:
     """Yield what words beside scores void, on their own line: "Draft (unseen): S_acc 7"."""
-    for line in _lines_of(page, said):
+    for line, held in lines:
+        if _is_given_on_a_condition(page, line):
+            # What it says counts for nothing anyway, and says nothing of other lines.
+            continue
+
         if not any(map(unsettles, _asides(page, line))) and not _is_filled_in(page, line):
             continue
 
         images = _images_of(line) if page.n > 1 else set()
-        if images:
+        if _is_of_one_score(page, line, held):
+            yield Voids(cells=frozenset(each.cell for each in held))
+        elif images:
             yield Voids(images=frozenset(images))
         else:
             yield Voids(all=_because(page.words(line)))
+
+
+def _is_of_one_score(page: Page, line: Line, said: Sequence[Said]) -> bool:
+    """Tell whether a line opens with its only score's factor, so that what else it says is of that
+    score: "S_acc: 7 (provisional)"; the judge's eyes aside."""
+    opens = line.factors[0].start == line.head and len(line.keys) == 1
+    return opens and len(said) == 1 and not sees_nothing(page.words(line))
+
+
+def _by_leads(page: Page, lines: Scored, asked: Set[Fraction]) -> Iterator[Voids]:
+    """Yield what the words void that lead up to scores on their own line: all scores by another
+    scale, those of the line where they are somebody else's: "You proposed S_acc 7"."""
+    for line, held in lines:
+        for span in _cut(page, line):
+            lead = _lead_of(page, line, span, held)
+            if lead is None:
+                continue
+
+            if _changes_what_scores_mean(lead, asked, by_order=False):
+                yield Voids(all=_because(page.words(line)))
+            elif is_said_by_another(_without_names(page, lead)):
+                yield Voids(stretches=frozenset((page.span(*span),)))
+
+        yield Voids(stretches=frozenset(_of_the_source(page, line, held)))
+
+
+def _lead_of(page: Page, line: Line, span: Span, said: Sequence[Said]) -> _Sentence | None:
+    """Return the words before the first factor or score of a sentence as one ahead of them."""
+    start, end = span
+    places = [page.plain.place(each.mark.span[0]) for each in said]
+    scored = [place for place in places if start <= place < end]
+    named = [factor.start for factor in line.factors if start <= factor.start < end]
+    first = min([*scored, *named], default=start)
+    if not scored or not any(map(str.isalpha, page.text[start:first])):
+        return None
+    return _sentence(page, line, (start, first), _Place.AHEAD)
+
+
+def _of_the_source(page: Page, line: Line, said: Sequence[Said]) -> Iterator[Span]:
+    """Yield where scores stand whose factor is said to be the source's: "S_qua (original): 9"."""
+    for each in said:
+        place = page.plain.place(each.mark.span[0])
+        before = [factor.end for factor in line.factors if factor.end <= place]
+        bracket = _BRACKET.search(page.text, before[-1], place) if before else None
+        if bracket is not None and is_of_the_source(bracket[1]):
+            yield each.mark.span
+
+
+def _is_on(page: Page, line: Line, each: Said) -> bool:
+    return line.start <= page.plain.place(each.mark.span[0]) < line.end
 
 
 def _by_captions(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> Iterator[Voids]:
@@ -252,6 +357,12 @@ def _by_captions(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> I
     lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
     if lead:
         yield Voids(all=_because(lead))
+
+    yield from (
+        Voids(stretches=frozenset((page.span(line.start, line.end),)))
+        for line, scored in zip(page.lines, entries, strict=True)
+        if scored and _is_given_on_a_condition(page, line)
+    )
 
 
 def _images_of(line: Line | None) -> set[int]:
@@ -296,7 +407,8 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     if asks_for_pictures(text):
         return _EVERY
 
-    if _orders_a_table(page, line, text):
+    restates = sentence.low and prefers_low(text) and not is_doubtful(text)
+    if restates or _orders_a_table(page, line, text):
         return set()
 
     flag = flag_in(text) if sentence.place is not _Place.AMID else None
@@ -306,12 +418,26 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     if sentence.place is _Place.AHEAD and line.kind is Kind.LEGEND and line.heads:
         return _every_if(sets_bounds(text))
 
+    if sentence.place is _Place.AHEAD and _heads_edits_as_the_source(page, sentence):
+        return _EVERY
+
     if line.kind not in _MAY_BE_UNREAL:
         return set()
 
     if sentence.place is _Place.BEHIND:
         return _doubted_behind(page, sentence)
     return _doubted_ahead_or_amid(page, sentence)
+
+
+def _heads_edits_as_the_source(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a caption announces the source's scores, and what comes next is an edit's: "The
+    scores for the source picture are as follows:", right above "Image 1: S_acc: 8"."""
+    line = sentence.line
+    if line.kind is not Kind.SOURCE or not sentence.text.rstrip().endswith(":"):
+        return False
+
+    below = next((each for each in page.lines if each.start > line.start), None)
+    return below is not None and bool(below.images) and speaks_of_scores(sentence.text)
 
 
 def _every_if(doubted: bool) -> set[int]:
@@ -322,7 +448,7 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence before the last of them leaves in doubt."""
     text, line = sentence.text, sentence.line
     ahead = sentence.place is _Place.AHEAD
-    if ahead and (asks(text) or is_of_lettering(text)):
+    if ahead and (asks(text) or is_of_lettering(text) or _heads_something_else(sentence)):
         return _EVERY
 
     alone = _meant(page, sentence)
@@ -341,6 +467,17 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
     if ahead:
         return _every_if(not _is_known_ahead(page, sentence))
     return _every_if(speaks_of_scores(text))
+
+
+def _heads_something_else(sentence: _Sentence) -> bool:
+    """Tell whether a caption says that the numbers under it are no scores, which the page has not
+    taken it for: "These are ranks among all methods:"."""
+    if sentence.line.kind is not Kind.VERDICT or not sentence.text.rstrip().endswith(":"):
+        return False
+    return kind_of(sentence.text) in _OTHER_NUMBERS
+
+
+_OTHER_NUMBERS = frozenset((Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE, Kind.UNKNOWN))
 
 
 def _meant(page: Page, sentence: _Sentence) -> set[int]:
@@ -605,7 +742,10 @@ def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[C
         return frozenset()
 
     end = reply.find("\n", start)
-    marks = [mark[1], *_NEXT_NOTE.findall(reply[start : end if end > 0 else len(reply)])]
+    marks = [
+        mark[1].removeprefix("\\"),
+        *_NEXT_NOTE.findall(reply[start : end if end > 0 else len(reply)]),
+    ]
     return frozenset(
         each.cell for each in said if any(_has_mark(reply, each, sign) for sign in marks)
     )
@@ -672,13 +812,6 @@ _LABEL_OF_SCORES = re.compile(r"([^:]{2,80}):[ ]*$")
 _NAME_OF_A_FILE = re.compile(r"\w_|\.\w{3,4}\b")
 
 
-def _lines_of(page: Page, said: Sequence[Said]) -> list[Line]:
-    """Return the lines of prose on which scores stand, each once."""
-    places = {page.plain.place(each.mark.span[0]) for each in said if "prose" in each.layout}
-    found = {line.start: line for place in sorted(places) if (line := page.line_at(place))}
-    return list(found.values())
-
-
 def _asides(page: Page, line: Line) -> Iterator[str]:
     """Yield what is said of a line's scores before them: a label, and what it has in brackets."""
     if not line.factors:
@@ -728,9 +861,6 @@ def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -
             continue
 
         words = page.words(line)
-        if _is_given_on_a_condition(page, line) and not _is_scored_again(page, line, entries):
-            return words
-
         lead = page.text[line.head : line.factors[0].start] if line.factors else ""
         brackets = [held for held in _BRACKET.findall(lead) if any(map(str.isdigit, held))]
         scaled = any(speaks_of_scale_without(held, asked) for held in brackets)
@@ -752,17 +882,6 @@ def _is_given_on_a_condition(page: Page, line: Line) -> bool:
 
     told = page.text[line.head : line.end]
     return _WOULD.search(ahead) is not None and _BUT_FOR.search(told) is not None
-
-
-def _is_scored_again(page: Page, line: Line, entries: Sequence[bool]) -> bool:
-    """Tell whether the image that a line of scores names has others further down."""
-    positions = line.images[0].positions
-    return any(
-        scored
-        and later.start > line.start
-        and positions in [image.positions for image in later.images]
-        for later, scored in zip(page.lines, entries, strict=True)
-    )
 
 
 _WOULD = re.compile(r"\b(?:would|could|might)\b|\b\w+['’]d\b", re.IGNORECASE)
@@ -827,7 +946,8 @@ def _place_of(start: int, first: int, behind: int) -> _Place:
 def _sentence(page: Page, line: Line, span: Span, place: _Place) -> _Sentence:
     images = [each.positions for each in page.names.images_in(page.text, *span)]
     factors = {each.key for each in page.names.factors_in(page.text, *span)}
-    return _Sentence(page.text[slice(*span)], span[0], line, place, images, factors)
+    low = any(factor.better == "low" for factor in page.names.factors)
+    return _Sentence(page.text[slice(*span)], span[0], line, place, images, factors, low)
 
 
 def _may_undo(words: str) -> bool:
@@ -934,7 +1054,10 @@ def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
     # "Image 1 is the best" speaks of an image.
     if sentence.images:
         return False
-    if is_upside_down(text) or prefers_low(text):
+    upright = sentence.low or max(asked) <= 1
+    if not upright and (is_upside_down(text) or prefers_low(text)):
+        return True
+    if Fraction(100) not in asked and _IN_PERCENT.search(text):
         return True
 
     if sentence.factors or (line.positions is not None and sentence.place is not _Place.BEHIND):
@@ -948,6 +1071,12 @@ def _states_another_scale(sentence: _Sentence, asked: Set[Fraction]) -> bool:
     return not describes(text) and speaks_of_scale_without(text, asked)
 
 
+# "Scores in %:"
+_IN_PERCENT = re.compile(
+    r"\b(?:in|en|als|as|em|w)[ ](?:%|per[ ]?cents?\b|percentages?\b|Prozent\b|pourcentages?\b"
+    r"|porcentajes?\b|percentuale\b)[^\d]{0,20}$|百分[制比数]|퍼센트",
+    re.IGNORECASE,
+)
 _SWAP = re.compile(
     r"取り違え|\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
     r"|confus|mislabel)\w*|\bmix(?:ed)?[ -]up\b|\b(?:other|wrong)[ ]way[ ]a?round\b|échang|scambi"
@@ -1201,6 +1330,8 @@ _QUANTITIES = frozenset(
     count n all certainty weighted s""".split()
 )
 _SCALES = frozenset("scale range min max minimum maximum top out of direction bounds".split())
+_SCORED = frozenset("score rating value grade points id index".split())
+"""Keys whose 0 and 1 are numbers."""
 _TOPS = frozenset(("max", "maximum", "top"))
 _GOOD_FLAGS = frozenset(
     """valid success ok okay done complete completed final real genuine finished usable reliable
@@ -1242,6 +1373,8 @@ class Note:
     image: int | None
     key: str
     text: str
+    line: Span | None = None
+    """Where its line stands in the reply, if it may be said of one score on that line."""
 
     @property
     def _words(self) -> set[str]:
@@ -1291,7 +1424,7 @@ class Note:
         if _NONE_OF.match(value) and _SEEING.intersection(row_of(self.key)):
             return True
 
-        if value in _YES | _NO and not words & _SCALES:
+        if value in _YES | _NO and not words & (_SCALES | _SCORED):
             return self._is_a_bad_flag(words, denied=value in _NO)
 
         if words & _OWN_NAMES:
@@ -1330,6 +1463,12 @@ class Note:
             return _voids(self.text) or not is_harmless(self.text)
         # What explains an image's scores may say of it what it likes, but that it was not seen.
         return sees_nothing(self.text) or doubts_one(self.text.partition(". ")[0])
+
+    def is_of_one_score(self, page: Page, said: Sequence[Said]) -> bool:
+        """Tell whether it stands on the line of one score: `S_acc: 7 <!-- draft had 5 -->`."""
+        start, end = self.line or (0, 0)
+        held = sum(start <= each.mark.span[0] < end for each in said)
+        return held == 1 and page.n * len(page.names.factors) > 1 and not sees_nothing(self.text)
 
     def states_another_scale(self, asked: Set[Fraction]) -> bool:
         """Tell whether it names the top of a scale, and none that was asked for."""
@@ -1378,7 +1517,7 @@ def flag_in(line: str) -> Note | None:
 
 
 _LOOKS = frozenset(
-    "align bgcolor border cellpadding cellspacing height scope style valign width".split()
+    "align bgcolor border cellpadding cellspacing colspan height scope style valign width".split()
 )
 
 
@@ -1394,8 +1533,10 @@ def attributes(text: str, names: Names) -> Iterator[Note]:
 
     Those that name a factor hold its score.
     """
-    for comment in _COMMENT.findall(text):
-        yield Note(None, "comment", comment.strip())
+    for comment in _COMMENT.finditer(text):
+        end = text.find("\n", comment.end())
+        line = (text.rfind("\n", 0, comment.start()) + 1, end if end >= 0 else len(text))
+        yield Note(None, "comment", comment[1].strip(), line)
 
     for tag in _TAG.finditer(text):
         for key, value in _ATTRIBUTE.findall(tag[1]):

@@ -553,11 +553,14 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
 
 
 def _counts_from_zero(found: JsonText, said: Sequence[_JsonClaim], names: Names) -> bool:
-    """Tell whether n images are numbered from 0 to n-1, which can only be meant one way."""
+    """Tell whether images are numbered from 0 to n-1, which can only be meant one way; some of
+    them may have no scores."""
     positions = {claim.position for claim in said}
-    if names.n == 1 or positions != set(range(names.n)):
+    if names.n == 1 or not positions <= set(range(names.n)):
         return False
-    return not _names_image(found.tree, names.n, names)
+
+    zero = 0 in positions or _names_image(found.tree, 0, names)
+    return zero and not _names_image(found.tree, names.n, names)
 
 
 def _in_order(

@@ -34,6 +34,7 @@ WORDS = {
         chacun chacune ambas ambos entrambe deux_images 所有 全部 各画像 両方 모두 l' gesamte
         dello degli dei ciascun* ciascuna""",
     "BE": """
+        appears_to_be seems_to_be appear_to_be seem_to_be
         is are was were be been being am i.e. ist sind war waren sei est sont était son es
         están está sono è são 是 为 でした 입니다 это ます ました します しました いたします
         なります となります 합니다 했습니다 드립니다 sind_wie estão estas_son foram wurden
@@ -74,7 +75,7 @@ WORDS = {
         q bei en 在 as_far_as_possible like_this context pour les still in_case_of_doubt
         throughout は delle 는 은 auf aus nach anhand basierend durch après selon sur_la_base
         según tras basad* basé* secondo dopo base_a com após pelo pela nel nella dal alla aux
-        au à par que qui sowie einschließlich 根据 基于 按照 依据 以及 与 及 从 到 中 による
+        au à par que qui sowie einschließlich 根据 基于 按照 按 依据 以及 与 及 从 到 中 による
         に を で も に基づ 和其 경과 를 을 의 에 에_대한 와 과 로 으로 whenever including
         together_with 综上 综上所述 总的来说 daher tandis donc 部分 分别 十分 充分 过分 分明
         分布 百分 moreover furthermore besides hence indeed meanwhile especially particularly
@@ -85,6 +86,7 @@ WORDS = {
         along_with 대한 なので da_es como""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
+        bis hasta até al
         than against through let ability rather_than than_the_other than_the_others than_other
         against_the_other against_other against_others against_each_other""",
     "FROM": "from",
@@ -191,6 +193,7 @@ WORDS = {
         checked double_checked applied apply measured decide decided marked conclude
         concluded solve solved arrived_at arrive_at came_to come_to
         erhält bekommt erzielt erreicht gebe vergebe obtient reçoit attribue donne obtiene
+        doy dou assegno asigno atribuo attribuisco
         otorgo krijgt riceve ottiene recebe obtém 得 bewertet bewerte bewerten beurteil*
         vergleich* évalue évalué* évaluer comparé* comparaison comparais* noté notées evaluado
         evaluadas evaluar evaluad* comparad* comparación comparar comparando compar* analiz*
@@ -213,10 +216,29 @@ WORDS = {
         instruction instructions instructed text texts applied_the_edit apply_the_edit
         applies_the_edit performed_the_edit perform_the_edit made_the_edit applying_the_edit
         text_prompt editing_prompt edit_prompt follows_the_prompt followed_the_prompt
-        follow_the_prompt matches_the_prompt to_the_prompt with_the_prompt""",
+        follow_the_prompt the_user's_instruction the_user's_instructions the_user's_request
+        the_user's_query the_user's_question the_user's_prompt the_user's_needs
+        matches_the_prompt to_the_prompt with_the_prompt""",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
-        facts""",
+        facts
+        the_response_provides the_response_provided the_response_also
+        the_response_includes the_response_included the_response_correctly
+        the_response_accurately the_response_addresses the_response_addressed
+        the_response_contains the_response_contained the_response_demonstrates
+        the_response_captures the_response_adheres the_response_adhered
+        the_response_assumed the_response_lacks the_response_offers
+        the_response_identifies the_response_is_well the_response_is_concise
+        the_response_is_clear the_response_is_accurate the_response_is_excellent
+        the_response_is_relevant the_response_is_informative the_response_is_thorough
+        the_response_is_helpful the_response_is_comprehensive the_response_is_directly
+        the_response_is_incorrect the_response_is_correct the_response_was_well
+        the_response_was_concise the_response_was_clear the_response_was_accurate
+        the_response_was_excellent the_response_was_relevant
+        the_response_was_informative the_response_was_thorough the_response_was_helpful
+        the_response_was_comprehensive the_response_was_directly
+        the_response_was_incorrect the_response_was_correct
+        the_overall_quality_of_the_response quality_of_the_response""",
     "SOURCE": """
         not_an_edit source original originals reference unedited input_image ausgangsbild
         originalbild
@@ -235,7 +257,9 @@ WORDS = {
         difficult
         表现 整体 总体 更佳 全体 更优 relative_rather_than_absolute medium moderate moderately
         otherwise_indistinguishable otherwise_identical otherwise_equal otherwise_similar
-        otherwise_unchanged otherwise_intact alike indistinguishable close_together""",
+        otherwise_unchanged otherwise_intact alike indistinguishable close_together
+        最差 最低 最高 最悪 最良 최고 최저 höher höchst* niedrigst* schlechtest* pire peor
+        peggiore plus_élevé* más_alto più_alto mais_alto""",
     "GOOD": """
         best better good excellent perfect flawless wins win winning winner beste besser
         更好 最佳""",
@@ -252,7 +276,7 @@ WORDS = {
         scale scales range ranges ranging point points integer integers
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
         decimi échelle scala 点満点 만점 점 из
-        分""",
+        分 分制 点制 점제""",
     "BOUND": """
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
         least at_least at_most ceiling cut_off cutoff*
@@ -410,10 +434,11 @@ WORDS = {
         certain reliable reliably stand_behind sure more_or_less give_or_take""",
     # --- What is known to be harmless ---
     "FINAL": """
-        final finally revised updated corrected definitive reconsidered conclusion conclusions
-        reflection official endgültig* 最终 最終 refined_scores refined_ratings
+        final finally revised updated update corrected definitive reconsidered conclusion
+        conclusions reflection official endgültig* 最终 最終 refined_scores refined_ratings
         refined_values refined_evaluation i_stand_by""",
     "ANNOUNCE": """
+        wie_folgt come_segue como_sigue comme_suit
         used_the_layout_you in_the_layout_you in_the_requested_layout last_but_not_least
         moving move onto turning turn coming ahead similarly likewise whereas lets here here's
         hereby follow follows followed detail details detailed summary brief briefly concise
@@ -463,7 +488,8 @@ WORDS = {
         let's_get_started dive welcome please kindly certainly absolutely gladly of_course
         course sure_thing ok okay alright all_right understood yes got_it ready done end_of
         end concludes that_is_all that's_all that's_it that_concludes this_concludes cheers
-        in_summary to_summarise to_summarize all_in_all bitte por_favor danke_für
+        in_summary to_sum_up summing_up recap
+        to_summarise to_summarize all_in_all bitte por_favor danke_für
         selbstverständlich natürlich_gerne claro bien_sûr certamente certo d'accord entendu
         verstanden entendido 当然 当然可以 没问题 明白 了解 かしこまりました 承知しました
         承知いたしました はい もちろん 알겠습니다 물론입니다 très_bien muito_bem molto_bene
@@ -596,7 +622,9 @@ WORDS = {
         자세히 꼼꼼히 신중하게 그럼 먼저 각각의 가지 품질 정확도 일관성 동점 피하기 위해 가 이
         partly_a_matter matter_of_taste things attenta un'attenta un'analisi l'analisi
         dall'analisi keep closer wanted_to behind_each behind_them 示し 제시 정리 細かな
-        distinguishable
+        distinguishable demonstrating_a_high demonstrates_a_high demonstrating_a_good
+        demonstrates_a_good demonstrating_a_clear demonstrates_a_clear demonstrating_a_strong
+        demonstrates_a_strong demonstrating_a_deep demonstrates_a_deep
         差异 差别 違い unterschied unterschiede unterschieden verschillen drove led_to guided""",
     "SOON": """
         jetzt nun ahora maintenant ora adesso agora nu теперь сейчас 现在 接下来 これから 이제

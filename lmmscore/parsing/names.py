@@ -188,6 +188,10 @@ class Names:
         """Return the factor of that key."""
         return self._by_key[key]
 
+    def number_of(self, key: str) -> int:
+        """Return which of the factors has that key, counted from 1."""
+        return self._order[key]
+
     def factor_named(self, label: str) -> Factor | None:
         """Return the factor that a table's heading or a JSON key names.
 
@@ -556,7 +560,7 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         alternatives.append((len(key), rf"{_loosely(key)}(?=\([0-9]{{1,3}}(?:/[0-9]+)?\))"))
 
     if len(names) > 1:
-        keys = "|".join(_loosely(key) for key, _ in names)
+        keys = [lowered(key) for key, _ in names]
         for key, all_names in names:
             # A key that is a name as well is found anywhere.
             if normal(key) not in map(normal, set(all_names) - {key}):
@@ -568,12 +572,15 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
     )
 
 
-def _listed(key: str, keys: str) -> str:
+def _listed(key: str, keys: Sequence[str]) -> str:
     """Return a pattern for a key in a list of keys with their scores: `acc 6, pre - , real 7`."""
     value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
-    follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{keys})[ ]|$)"
+    follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{'|'.join(map(_loosely, keys))})[ ]|$)"
     behind = rf"(?<![a-z][ ]){_loosely(key)}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
-    before = rf"(?:(?<=[0-9][ ]for[ ])|(?<=/10[ ])){_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
+    # "8 and 7 for acc and pre"
+    joined = "|".join(rf"(?<=[ ]for[ ]{re.escape(each)}[ ]and[ ])" for each in keys)
+    led = rf"(?:(?<=[0-9][ ]for[ ])|(?<=/10[ ])|{joined})"
+    before = rf"{led}{_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
     return f"{behind}|{before}"
 
 

@@ -138,7 +138,7 @@ _WORD = re.compile(
     (?P<word>{"|".join(_IN_WORDS)}|(?<=\ba[ ])half)\b
       (?:[ ]{{1,3}}(?:out[ ])?of[ ]{{1,3}}(?P<top>ten|10|five|5|seven|7))?
     (?=[ ]*(?:[,;:.)\n]|\Z|points?\b|and\b|for\b|\([0-9]))
-  | (?P<chinese>[零一二三四五六七八九十])分
+  | (?P<chinese>[零一二三四五六七八九十])分(?![\u4e00-\u9fff])  # 十分清楚: quite clear
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -198,7 +198,7 @@ _UNIT_RUNS_ON = re.compile(
       |for[ ]each
       |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max
       |이상|이하|미만|초과|정도|쯤|以上|以下|未満|以内|左右|上下|程度|前後|くらい|ぐらい|钟|鐘|方向
-      |または|或|もしくは|또는|[で中]?満点|满分|滿分|만점|制)
+      |または|或|もしくは|또는|[で中]?満点|满分|滿分|만점|制|中|之|里)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -220,6 +220,7 @@ _RUNS_ON = re.compile(
         |[0-9]+(?![0-9.]*[ ](?:of[ ](?:the[ ])?[0-9]+[ ](?!points|marks))?[a-z]{3}))
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
+    | [ ]+(?-i:in)[ ](?:every[ ])?[0-9]+[ ]
     | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
         |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
@@ -254,7 +255,8 @@ _RUNS_ON = re.compile(
         |(?:on|in)[ ](?:an?|the)[ ]
           (?:[0-9]{1,3}|three|four|five|six|seven|nine|twelve|hundred)-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
-        |or\b|rather\b(?![ ]than\b)|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
+        |or\b|rather\b(?![ ]than\b)|(?:no|nein|non|nee|нет)(?:[ ]wait\b|[ ]*[:,;–—])
+        |wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b
         |half\b(?![ ](?:of|an?|the|of[ ](?:an?|the|its))[ ]
           (?!an?\b|the\b|points?|marks?|grades?)[a-z])
@@ -291,6 +293,10 @@ def entry_fault(
     The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
     `listed` says that there are other entries on its line.
     """
+    total = _TOTAL_NEXT.search(text, number.end, end)
+    if total is not None:
+        end = total.start()
+
     if number.sign_of_difference(text):
         return "it is given as a difference"
     if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
@@ -302,6 +308,8 @@ def entry_fault(
     if _NOTHING_FOLLOWS.match(text, place) and not (listed and _CLOSING_DASH.match(text, place)):
         return "a sign for a missing score follows the number"
     if _ENDS.match(text, place, end):
+        return ""
+    if listed and _precedes_a_label(text, place, end):
         return ""
     if _RUNS_ON.match(text, place, end):
         return "its number is hedged, or one of several"
@@ -326,6 +334,11 @@ def entry_fault(
     return ""
 
 
+# "S_real = 7 → S_all = 0.4×9 + … = 7.7": the sum that scores go into is no part of an entry.
+_TOTAL_NEXT = re.compile(
+    r"[ ]*(?:→|->|=>)[ ]*(?:S_(?:all|total)|(?:overall|total)(?:[ ]score)?|weighted[ ]\w+)[ ]*[=:]",
+    re.IGNORECASE,
+)
 # "9 – no, I take that back: no score", "5 and –, respectively"; not "8, no score for S_pre".
 _WITHDRAWN = re.compile(
     r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
@@ -345,7 +358,7 @@ _SCALE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
+_SCALE_WORD = re.compile(r"\bscale\b|\brange\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
 
 def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
@@ -390,7 +403,7 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
 _EXPLAINS = re.compile(
     r"""
       [ ]*[,;:.!|(\[。，；（·•]|[ ]+\#[ ]
-    | [ ]*[–—→]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
+    | [ ]*[–—→←]|[ ]+-[ ]|-[ ]|[ ]=[ ](?=[a-z])
     | [ ]{2,}(?=[^\W\d])
     | [ ]+(?:instead[ ]of|rather[ ]than)[ ](?:an?[ ])?[0-9]+(?:\.[0-9])?(?:/[0-9]+)?[ ]?
       (?:[,.;)](?![0-9])|(?:because|as|since|due|for|owing|given)\b|$)
@@ -466,7 +479,7 @@ def spoken(text: str, *, english: bool) -> set[Fraction]:
     "one" is hardly ever a number."""
     known = _IN_WORDS if english else _SAID_IN_WORDS
     found = [word for word in _SPOKEN.finditer(text.lower()) if known.get(word["word"], 0) > 1]
-    if len(found) == 1 and not found[0]["ends"]:
+    if len(found) == 1 and found[0]["ends"] is None:
         return set()
     return {Fraction(known[word["word"]]) for word in found}
 
@@ -524,7 +537,8 @@ _NAMED_OTHERWISE = re.compile(
       |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
         (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
       # "3 stripes became 2": so many of them there are now.
-      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ][a-z]{2,}[ ](?:became|turned[ ]into)
+      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks)[a-z]{2,}[ ]
+        (?:became|turned[ ]into|are[ ]now|have[ ]become)
       |\bfrom[ ](?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks|stars)[a-z]{3,}s[ ]to
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
@@ -565,6 +579,8 @@ def competitors(
 
 _IS_PERFECT = re.compile(
     r"[ ](?:would[ ])?(?:means?|requires?|needs?|be[ ](?:perfect|flawless|ideal))\b"
+    r"|(?<=\bwhere[ ]10)[ ]is[ ](?:the[ ])?(?:best|highest|top|maximum|perfect)\b"
+    r"|(?<=\bwith[ ]10)[ ]being[ ](?:the[ ])?(?:best|highest|top|maximum|perfect)\b"
 )
 _BRACKET = re.compile(r"[(\[][^()\[\]\n]*[)\]]")
 _LEGEND = re.compile(r".(?:scale:?[ ])?(?:[ ]*[0-9]{1,3}[ ]?(?:=|means)[ ]?[^\d=\n]{2,60}){2,6}")
@@ -625,10 +641,23 @@ def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
     return re.search(before, text[max(0, start - 300) : start]) is not None
 
 
+_NEXT_LABEL = re.compile(r"[ ]+(?P<number>[0-9]{1,2})[.)][ ]*")
+
+
+def _precedes_a_label(text: str, place: int, end: int) -> bool:
+    """Tell whether only the number of the next entry follows: `1. S_acc – 9 2. S_pre – 6`."""
+    label = _NEXT_LABEL.fullmatch(text, place, end)
+    if label is None:
+        return False
+    before = rf"(?<![0-9.]){int(label['number']) - 1}[.)][ ]"
+    return re.search(before, text[max(0, place - 120) : place]) is not None
+
+
 _COUNTED = re.compile(
     r"""
       [ ]of[ ](?:(?:the|all|its|these|those|their)[ ]|all[ ]the[ ])?[0-9]{1,4}[ ][^\W\d_]
     | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
+    | [ ]of[ ](?:the[ ])?(?!(?:5|7|10|100)\b)[0-9]{1,4}(?=[ ]*[),.;])
     | [ ](?:was|were)[ ](?!given|meant|assigned|awarded|deserved|intended)[^\W\d_]+(?:ed|en)\b
     | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
       (?P<word>[^\W\d_][\w'’-]*)
@@ -841,6 +870,8 @@ class _Stretch(Generic[Name]):
     """Those that are no part of a name or of a scale."""
     lists: Sequence[tuple[int, int]]
     """The first and the last of names that stand in one list."""
+    ends: Set[int] = frozenset()
+    """Where something ends that is understood: an image's name, a list's number."""
 
     def limit(self, index: int) -> int:
         """Return where a name's entry ends at the latest: where the next name begins."""
@@ -850,7 +881,13 @@ class _Stretch(Generic[Name]):
 _MOST = 300
 # "S_acc (1-10)": the ends of the scale are nobody's scores.
 _SCALE_IN_BRACKETS = re.compile(r"[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{1,3}[ ]?[)\]]")
-_LISTED_NAMES = re.compile(r"[ ]*(?:,|,?[ ]and|&|/|und|et|y)[ ]*(?:(?:the|its)[ ])?", re.IGNORECASE)
+_LISTED_NAMES = re.compile(
+    r"[ ]*(?:[)\]][ ]*)?"
+    r"(?:\((?:(?:[^()\n\d]{1,20}|[0-9]{1,2}[ ]?[–-][ ]?)[0-9]{1,3}|[0-9]{1,3}[ ]?%)\)[ ]*)?"
+    r"(?:[,;|/&+·•、]|,?[ ]and|und|et|y|и|和|与)[ ]*"
+    r"(?:(?:the|its)[ ]|(?:[0-9]{1,2}|[IVX]{1,4}|[a-h])[.)][ ]?)?",
+    re.IGNORECASE,
+)
 
 
 def pairs(
@@ -875,7 +912,8 @@ def pairs(
     inside += taken
     every = list(numbers_in(text, start, end))
     numbers = outside(every, sorted(inside))
-    line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)])
+    ends = frozenset(last for _, last in taken)
+    line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)], ends)
     named = {number.start for number in every} - {number.start for number in numbers}
     forward, backward = _claims(line, taken)
     made = _made(line, _resolved(line, forward, backward), scale_of, named)
@@ -914,12 +952,12 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
         if not any(first <= place < last for first, last in taken)
     }
     backward = _backward(line, forward)
-    forward = _without_joint_claims(line, forward, backward)
-    if _opens_with_a_number(line, backward):
-        forward = {place: claim for place, claim in forward.items() if claim.strong}
-
+    forward, backward = _without_joint_claims(line, forward, backward)
     if _ends_with_a_number(line, forward):
         backward = {}
+
+    if _opens_with_a_number(line, backward):
+        forward = {place: claim for place, claim in forward.items() if claim.strong}
 
     return _without_shifts(line, forward), backward
 
@@ -978,8 +1016,9 @@ _JOINT = re.compile(
       |score|rating|sub-?score
       |stands|comes(?:[ ](?:in|to))?|therefore|thus|hence|to(?=[ ][0-9])
       |worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
-      |ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:上|方面)?(?:为|是|得|打|评|は|が)[ ]?)?
+      |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
+      |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
+    (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
@@ -1059,7 +1098,11 @@ def _may_join(line: _Stretch[Name], index: int, joint: re.Match[str], number: Nu
     """Tell whether a joint is one here: a comma is where semicolons part the entries, "accuracy, 6;
     quality, 9", and "to" behind another that "comes to" its number."""
     place = line.names[index].start
-    if joint["words"].strip() == "to":
+    words = joint["words"].strip()
+    if words == "of" and joint["sign"]:
+        # "S_acc: of 10" states a scale.
+        return False
+    if words == "to":
         return _COMES_TO.search(line.text, line.start, place) is not None
     if joint["sign"] != "," or _SEMICOLON.match(line.text, number.end, line.end):
         return True
@@ -1166,11 +1209,43 @@ def _backward(line: _Stretch[Name], forward: _Claims) -> _Claims:
         found = _number_before(line, index, forward)
         if found is not None and not found.is_anothers():
             number = found.number
-            claims[number.start] = _Claim(index, number, found.is_joined(), backward=True)
+            if not _shares_strange_words(line, index, number, claims):
+                claims[number.start] = _Claim(index, number, found.is_joined(), backward=True)
 
     # A name before the first number: then any number parted by spaces may belong to the one before.
     opened = any(claim.label == 0 for claim in claims.values())
+    if _count_names(claims):
+        return {}
+
     return {place: claim for place, claim in claims.items() if opened or claim.strong}
+
+
+def _count_names(claims: _Claims) -> bool:
+    """Tell whether the numbers before names only count them: "1 = accuracy, 2 = quality, 3 = …"."""
+    counted = [claim.label for claim in claims.values() if claim.number.value == claim.label + 1]
+    return len(counted) == len(claims) > 1 and max(counted) > 1
+
+
+_AND = re.compile(r"[ ]*(?:,|,?[ ]and|&)[ ]+(?:an?[ ])?")
+
+
+def _shares_strange_words(
+    line: _Stretch[Name], index: int, number: Number, claims: _Claims
+) -> bool:
+    """Tell whether a number is only added to one that strange words lead up to, and goes with it:
+    "scarcely 8 for accuracy and 1 for quality"."""
+    if not index or any(claim.label == index - 1 for claim in claims.values()):
+        return False
+
+    before = line.names[index - 1]
+    if _AND.fullmatch(line.text, before.end, number.start) is None:
+        return False
+
+    floor = line.names[index - 2].end if index > 1 else line.start
+    held = [each for each in line.numbers if floor <= each.start and each.end <= before.start]
+    if not held or _BACKWARD.fullmatch(line.text, held[-1].end, before.start) is None:
+        return False
+    return _WORD_BACK.search(line.text, floor, held[-1].start) is not None
 
 
 def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _NumberBefore | None:
@@ -1185,7 +1260,7 @@ def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _Numbe
 
     number = before[-1]
     joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
-    if joint is None or is_hedged(line.text, floor, number.start):
+    if joint is None or not _is_led_up_to(line, floor, number):
         return None
 
     # In "S_pre 6, 10 for S_qua" the first is spoken for.
@@ -1201,16 +1276,115 @@ def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _Numbe
     return _NumberBefore(line.text, floor, number, name, following, joint[0], sign, bool(forward))
 
 
+# Words that lead up to a number: whoever gives or gets it, and how it is called …
+_GIVING = frozenset(
+    """assign assigned assigning assigns award awarded awarding awards deserved deserves deserving
+    earn earned earning earns gave get gets getting give given gives giving got grant granted grants
+    has have having merit merited merits net nets rate rated rates rating receive received receives
+    receiving score scored scores scoring take takes with
+    bekommt erhält erhalten gebe vergebe verdient mit obtient reçoit donne mérite avec recibe
+    obtiene doy merece con ottiene riceve merita recebe obtém merece com krijgt verdient met
+    получает dostaje får alır""".split()
+)
+# … and what may stand between them and it: "gives it a strong 9".
+_BEFORE_NUMBER = frozenset(
+    """a an the this it its them and but then so plus only just merely also even still another
+    my solid strong clear firm easy clean decent mere weak fair good poor bad high low full perfect
+    flawless modest middling mediocre generous rare excellent great lowly at as is are be would
+    ein eine einen eines und nur noch un une et seulement una uno y solo e um uma een en maar
+    score scores rating grade mark note nota punteggio puntuación pontuação bewertung оценка
+    и oraz och og""".split()
+)
+_NOUNS_OF = frozenset(
+    "score rating grade mark value note nota punteggio puntuación pontuação bewertung".split()
+)
+# What gets it, if a word that gives it stands before: "I rate the edited photo 7 for".
+_GETTING = frozenset("image picture photo edit edited result one bild foto imagen".split())
+_OF = frozenset(("of", "de", "di", "von"))
+# "Thus the scores would be 8 for …"
+_CONCLUDED = re.compile(r"\b(?:scores?|ratings?)[ ](?:would|will)[ ]be[ ]{1,3}\Z", re.IGNORECASE)
+_WORD_BACK = re.compile(r"(?P<word>[^\W\d_]+)[ ]{1,3}\Z")
+_BOUND = re.compile(
+    r"(?:[.,;:!?|•·(\[\"'“‘>–—&=→。，；：、…*#)\]\n给得打评为是為]|(?:^|[ ])-|[)\]][ ]?\+)[ ]*\Z"
+)
+# A full stop that only shortens a word: "p. 7", "cf. 7".
+_SHORTENED = re.compile(r"(?:^|[^\w])[^\W\d_]{1,4}\.[ ]*\Z")
+_OPENS = re.compile(r"[(\[\"'“‘<{][ ]*\Z")
+# What a number may touch, and a separator between two entries: "S_acc / 6 S_pre".
+_TOUCHED = frozenset(" \t\n\u3000([{<\"'“‘|:;=>→•·*#：；，、。给得打评为是為")
+_PARTS_ENTRIES = re.compile(r"[ ]+[/+][ ]+")
+_RECKONED = re.compile(r"[)\]]?[ ]*(?:[-–—−+*×·÷/~:^到至]|\.{2,3}|…|to\b|bis\b)*[ ]*[(\[]?")
+
+
+def _is_led_up_to(line: _Stretch[Name], floor: int, number: Number) -> bool:
+    """Tell whether a number stands where an entry begins, or behind words that give it.
+
+    Whatever else stands right before it makes it a page, a range, a scale, a sum or a share:
+    "p. 7 for accuracy", "6..8 – S_acc", "/10 – S_acc", "half of 10 for realism".
+    """
+    text = line.text
+    if number.start and text[number.start - 1] not in _TOUCHED:
+        return False
+
+    before = bisect_right(line.numbers, number.start - 1, key=attrgetter("start")) - 1
+    former = line.numbers[before] if before >= 0 else None
+    near = former is not None and former.end >= floor
+    if former and near and _RECKONED.fullmatch(text, former.end, number.start):
+        return False
+    if floor > line.start and _PARTS_ENTRIES.fullmatch(text, floor, number.start):
+        return True
+
+    place = number.start
+    opened = _OPENS.search(text, max(floor, place - 4), place)
+    if opened is not None:
+        place = opened.start()
+
+    verb = False
+    """Whether a word that gives it must come."""
+    while place > floor:
+        if place in line.ends or _CONCLUDED.search(text, max(floor, place - 24), place):
+            return True
+
+        word = _WORD_BACK.search(text, max(floor, place - 24), place)
+        if word is None:
+            return not verb and _is_bound(text, floor, place)
+
+        written = word["word"].lower()
+        if written in _GIVING:
+            return True
+        if written in _OF:
+            noun = _WORD_BACK.search(text, max(floor, word.start() - 24), word.start())
+            return noun is not None and noun["word"].lower() in _NOUNS_OF
+        verb = verb or written in _GETTING
+        if written not in _BEFORE_NUMBER | _GETTING:
+            return opened is not None and _SAID_IN_WORDS.get(written) == number.value
+
+        place = word.start()
+
+    return not verb
+
+
+def _is_bound(text: str, floor: int, place: int) -> bool:
+    """Tell whether an entry or a clause may begin at a place."""
+    lead = text[max(floor, place - 40) : place]
+    if not lead.strip():
+        return True
+    return _BOUND.search(lead) is not None and _SHORTENED.search(lead) is None
+
+
 def _is_spoken_for(number: Number, index: int, forward: _Claims, sign: str) -> bool:
     """Tell whether a number is that of the name before this one, which a word joins to its own."""
     claim = forward.get(number.start)
     return claim is not None and claim.label == index - 1 and sign[:1].isalpha()
 
 
-_LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
 _OPENED = re.compile(r"[(\[][ ]?\Z")
 _CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
+_EXPLAINED_BEHIND = re.compile(
+    r"[ )\]]*:[ ]+(?!n/?a\b|no\b|not\b|none\b|nothing\b|score|rating)[^\W\d_]+,?[ ][^\W\d_]",
+    re.IGNORECASE,
+)
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
 _GIVES = frozenset(
     """a an and assign assigned award awarded earns gave get gets give given gives got of plus rate
@@ -1263,7 +1437,7 @@ class _NumberBefore:
         """A list of numbers before a list of names: "8, 7, 9 (S_acc, S_pre, S_qua)"."""
         if self.following is None or not self._opens_a_bracket():
             return False
-        return _LISTED.fullmatch(self.text, self.name.end, self.following.start) is not None
+        return _LISTED_NAMES.fullmatch(self.text, self.name.end, self.following.start) is not None
 
     def _ends_a_remark(self) -> bool:
         """A number amid a remark: "two (the sign reads “Exit 6”) for accuracy"."""
@@ -1285,7 +1459,13 @@ class _NumberBefore:
         """A name before a colon gets its number there, unless none of them does: `8 (S_acc): …`."""
         if not _SIGNED.match(self.text, self.name.end):
             return False
-        return self.names_first or not (self._is_bracketed() or self._opens_a_bracket())
+        if self.names_first:
+            return True
+
+        # "9/10 — S_acc: The sky is dark.", "6 for S_acc: …": what follows the colon explains it.
+        settled = self.number.top is not None or self.sign[:1].isalpha()
+        explained = settled and _EXPLAINED_BEHIND.match(self.text, self.name.end) is not None
+        return not (explained or self._is_bracketed() or self._opens_a_bracket())
 
     def _is_in_another_column(self) -> bool:
         """A column of its own, of images or of anything: `2   S_acc`."""
@@ -1307,22 +1487,33 @@ class _NumberBefore:
 # --- Claims in doubt ---
 
 
-def _without_joint_claims(line: _Stretch[Name], forward: _Claims, backward: _Claims) -> _Claims:
+def _without_joint_claims(
+    line: _Stretch[Name], forward: _Claims, backward: _Claims
+) -> tuple[_Claims, _Claims]:
     """Return the claims without those of a list of names: "quality and realism with five, and two"
-    gives realism nobody knows which."""
+    and "– and 8 for quality and realism" give either nobody knows which."""
     claimed = {claim.label for claim in [*forward.values(), *backward.values()]}
-    doubtful = {
-        last
-        for first, last in line.lists
-        if isinstance(line.names[last], FactorName) and claimed.isdisjoint(range(first, last))
-    }
-    return {place: claim for place, claim in forward.items() if claim.label not in doubtful}
+    factors = [ends for ends in line.lists if isinstance(line.names[ends[1]], FactorName)]
+    lasts = {last for first, last in factors if claimed.isdisjoint(range(first, last))}
+    firsts = {first for first, last in factors if claimed.isdisjoint(range(first + 1, last + 1))}
+    return (
+        {place: claim for place, claim in forward.items() if claim.label not in lasts},
+        {place: claim for place, claim in backward.items() if claim.label not in firsts},
+    )
+
+
+_LABELS = re.compile(r"[)\]]?:[ ]+")
 
 
 def _opens_with_a_number(line: _Stretch[Name], backward: _Claims) -> bool:
-    """Tell whether a number stands before all names and is nobody's: then any may be shifted."""
+    """Tell whether a number stands before all names and is nobody's: then any may be shifted, but
+    not by a label such as `1:`."""
     first = line.names[0].start
-    ahead = [number for number in line.numbers if number.start < first]
+    ahead = [
+        number
+        for number in line.numbers
+        if number.start < first and not _LABELS.fullmatch(line.text, number.end, first)
+    ]
     return any(
         number.start not in backward and not counts(line.text, number, first) for number in ahead
     )
@@ -1346,8 +1537,15 @@ def _without_shifts(line: _Stretch[Name], forward: _Claims) -> _Claims:
     """Return the claims without those that may be shifted: `S_acc 9 - S_pre 5 - S_qua`.
 
     Where only spaces or dashes part the entries and the last name has no number, the numbers may
-    as well stand before their names.
+    as well stand before their names; and what stands right before a name with a number of its own
+    may count it: `S_acc | 2 S_pre: 7`.
     """
+    signed = {claim.label for claim in forward.values() if claim.strong}
+    forward = {
+        place: claim
+        for place, claim in forward.items()
+        if claim.strong or not (claim.label + 1 in signed and _touches_the_next(line, claim))
+    }
     last = len(line.names) - 1
     if any(claim.label == last for claim in forward.values()):
         return forward
@@ -1355,6 +1553,12 @@ def _without_shifts(line: _Stretch[Name], forward: _Claims) -> _Claims:
     return {
         place: claim for place, claim in forward.items() if claim.strong or _is_parted(line, claim)
     }
+
+
+def _touches_the_next(line: _Stretch[Name], claim: _Claim) -> bool:
+    """Tell whether only spaces part a number from the name behind it."""
+    place = line.names[claim.label + 1].start
+    return place > claim.number.end and not line.text[claim.number.end : place].strip()
 
 
 _PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")

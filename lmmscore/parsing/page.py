@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
-from lmmscore.parsing.remarks import heads_plainly, is_final, is_neutral, kind_of
+from lmmscore.parsing.remarks import (
+    heads_plainly,
+    heads_scores,
+    is_final,
+    is_neutral,
+    kind_of,
+)
 from lmmscore.parsing.text import Plain, Span
 from lmmscore.parsing.verdict import LASTING, Kind
 
@@ -49,6 +55,13 @@ _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
 _MOST_NAMES = 300
+_FILE = re.compile(
+    r"(?P<stem>[^\W\d](?:[\w-]{0,40}?[^\W\d])?)?[_-]?(?P<number>[0-9]{0,4})"
+    r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b",
+    re.IGNORECASE,
+)
+_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
+_OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
 @dataclass(slots=True)
@@ -135,7 +148,55 @@ class Page:
                 gap, newlines, start = False, "\n", place
 
         self._find_numbering(lines)
-        return _one_naming(self._without_keys_amid(lines))
+        lines = _one_naming(self._without_keys_amid(lines))
+        if self.n > 1:
+            self._forget_files(lines)
+            self._forget_counts(lines)
+
+        return lines
+
+    def _forget_files(self, lines: Sequence[Line]) -> None:
+        """Forget the numbers of files whose names describe pictures: "dusk-2.png" beside
+        "red-hat.png" is not the second."""
+        if not _FILE_ENDING.search(self.text):
+            return
+
+        stems = {(file["stem"] or "").lower() for file in _FILE.finditer(self.text)}
+        if len([stem for stem in stems if not _OTHER_FILE.search(stem)]) < 2:
+            return
+
+        for line in lines:
+            line.images = [
+                replace(image, positions=(UNKNOWN,))
+                if _FILE_ENDING.search(self.text, image.start, image.end + 6)
+                else image
+                for image in line.images
+            ]
+
+    def _forget_counts(self, lines: Sequence[Line]) -> None:
+        """Take labels that count factors under the headings of images for no images: "Nr. 2:
+        Quality: 7", below "## Image 1"."""
+        heading: ImageName | None = None
+        counting: list[Line] = []
+        astray = False
+        for line in lines:
+            image = line.images[0] if line.images else None
+            if image is None or image.start - line.head > 1:
+                continue
+
+            if not line.factors:
+                heading = image if line.heading else heading
+            elif heading is not None and self._label(image) != self._label(heading):
+                counting.append(line)
+                astray = astray or image.positions != heading.positions
+
+        if astray and len({line.images[0].positions for line in counting}) > 1:
+            for line in counting:
+                line.images = line.images[1:]
+
+    def _label(self, image: ImageName) -> str:
+        """Return the word that names an image, without its number."""
+        return re.sub(r"[\W\d_]+", "", self.text[image.start : image.end]).lower()
 
     def _find_numbering(self, lines: Sequence[Line]) -> None:
         """Find the numbers that count factors, each the same in every section: `3.1 Accuracy`, at
@@ -351,7 +412,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     numbered = None if named or page.n < 2 else _numbers_name_images(page)
     opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
     _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
-    state = _State(by_paragraph=len(opened) > 1)
+    state = _State(by_paragraph=len(opened) > 1, headed=_plainly_headed(page))
     for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
@@ -371,6 +432,66 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         state.scored = has_scores
         state.describe(line)
+
+    if page.n > 1:
+        _withdraw_what_is_named_below(page, scores)
+
+
+def _plainly_headed(page: Page) -> set[tuple[int, ...]]:
+    """Return the images that have a line of their own, with nothing else on it."""
+    return {line.images[0].positions for line in page.lines if _is_only_an_image(page, line)}
+
+
+def _is_only_an_image(page: Page, line: Line) -> bool:
+    if not line.images or page.text[line.head : line.images[0].start].strip(" (*["):
+        return False
+
+    stop = _STOP.match(page.text, line.images[0].end, line.end)
+    return stop is not None and not page.text[stop.end() : line.end].strip(" *_#)]:.")
+
+
+# "↑ Image 1", "(The table above is for Image 2.)": what stands before or behind the image's name.
+_ABOVE = re.compile(
+    r"""
+    \babove\b(?![ ](?:all|average|the|it|any|every|most|others?)\b)
+    |\b(?:oben|ci-dessus|arriba|sopra|acima|hierboven)\b|[↑⬆⇧▲^]|以上|上述|上表|上記|выше
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _withdraw_what_is_named_below(page: Page, scores: Sequence[int]) -> None:
+    """Leave scores without an image where images may be named below their lists, not above.
+
+    It is so where the first list has no heading and the last heading no list, or where a heading
+    speaks of what stands above it.
+    """
+    heads = [index for index, line in enumerate(page.lines) if line.heads and line.images]
+    alone = [index for index in heads if _is_only_an_image(page, page.lines[index])]
+    listed = [
+        index
+        for index, line in enumerate(page.lines)
+        if page.in_table(line)
+        or (scores[index] and line.factors and line.factors[0].start - line.head < 2)
+    ]
+    below = alone and listed and listed[0] < alone[0] and alone[-1] > listed[-1]
+    if not below and not any(_speaks_of_above(page, page.lines[index]) for index in heads):
+        return
+
+    for line in page.lines:
+        if line.positions is not None:
+            line.positions = (UNKNOWN,)
+
+        for part in line.parts:
+            if not part.named:
+                part.positions = line.positions
+
+
+def _speaks_of_above(page: Page, line: Line) -> bool:
+    """Tell whether a heading is one of what stands above it."""
+    image = line.images[0]
+    around = page.text[line.start : image.start] + page.text[image.end : line.end]
+    return _ABOVE.search(around) is not None
 
 
 def _is_opened_by_an_image(page: Page, line: Line) -> bool:
@@ -449,6 +570,8 @@ class _State:
     by_paragraph: bool = False
     """Whether several lines name an image where they begin: another that is named further on is
     mentioned there, unless it is plain what the line is of."""
+    headed: Set[tuple[int, ...]] = frozenset()
+    """The images that have a plain heading: words that lead to one of them elsewhere mention it."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         # Weights that are listed for each image have none before the first image.
@@ -582,6 +705,11 @@ def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[in
         state.opened(None)
         return
 
+    if _is_mentioned_amid(page, line, positions, state):
+        state.closed()
+        state.positions = (UNKNOWN,)
+        return
+
     state.opened(positions)
     if page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
         state.closed()
@@ -591,6 +719,64 @@ def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[in
         # "Difference to Image 1:" heads no scores of that image, nor of any other.
         state.kind = Kind.DIFFERENCE
         state.positions = (UNKNOWN,)
+
+
+# Words that come to an image where no sign makes them a heading.
+_COMES_TO = re.compile(
+    r"""
+    [\W_]*(?:and[ ]|so[ ]|und[ ]|et[ ]|y[ ]|e[ ])?
+    (?:
+      (?:now|next|then|finally|lastly|last|first|second|third|fourth|fifth)(?:ly|[ ]up)?
+      |(?:up[ ]next|last[ ]but[ ]not[ ]least|then[ ]there[ ]is|here[ ](?:is|comes))
+      |(?:[\w'’]+[ ]){0,3}(?:moving|turning|going|coming|passing|continuing|beginning|starting|over
+        |on|move|turn|go|come|pass|continue|begin|start)(?:[ ](?:on|over|now|next))?[ ](?:to|with)
+      |(?:let[ ]us|let['’]s|we|I)[ ](?:[\w'’]+[ ]){0,2}
+        (?:look(?:ing)?[ ]at|see|examine|consider|take|turn[ ]to|come[ ]to)
+      |(?:as|what|how|now)[ ](?:for|to|of|about|regards)|regarding|concerning|considering|about
+      |nun|jetzt|dann|weiter|als[ ]nächstes|schließlich|zuletzt|zu|kommen[ ]wir|betrachten[ ]wir
+      |maintenant|ensuite|puis|enfin|passons|quant|concernant|voyons|regardons|pour
+      |ahora|luego|después|finalmente|por[ ]último|pasemos|pasando|en[ ]cuanto|respecto|veamos
+      |ora|poi|infine|passiamo|vediamo|agora|depois|por[ ]fim|passemos|vejamos|vamos
+      |nu|dan|tot[ ]slot|ten[ ]slotte|over[ ]naar|теперь|далее|затем|наконец|перейд\w+|рассмотрим
+      |teraz|następnie|wreszcie|şimdi|sonra|son[ ]olarak|härnäst|till[ ]sist
+      |接下来|现在|然后|最后|下面|关于|对于|再看|来看|次に?|続いて|最後に?|다음은?|이제|마지막
+    )
+    [\W_]*(?:\w+[\W_]*){0,2}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _is_mentioned_amid(page: Page, line: Line, positions: tuple[int, ...], state: _State) -> bool:
+    """Tell whether a line between the heading of one image and its scores, or amid these, only
+    mentions another: "See image 2.", "Requested edit 2: the dog", "**Image 2 is better here.**"
+    """
+    if state.positions == positions or not line.images:
+        return False
+
+    image = line.images[0]
+    headed = positions in state.headed
+    lead = page.text[line.head : image.start].strip(" *[")
+    begun = state.positions is not None or state.entries or state.caption
+    said_of_it = state.sections and _STOP.match(page.text, image.end, line.end) is None
+    if not begun and not said_of_it and "(" not in lead:
+        return False
+
+    if lead.strip("("):
+        if heads_scores(lead):
+            return False
+
+        marked = line.heading or page.words(line).rstrip().endswith(":")
+        leads = marked or _COMES_TO.fullmatch(lead) or lead.lower() in {"in", "for", "on", "with"}
+        return headed or not leads or lead.endswith("-")
+
+    if headed and any(factor.start - image.end < 3 for factor in line.factors):
+        # "Nr. 2: Context Preservation (not scored)" counts factors.
+        return True
+    if _STOP.match(page.text, image.end, line.end):
+        return False
+    amid = headed or not (state.entries and line.gap)
+    return amid and _SENTENCE.search(page.words(line).rstrip(" *_)")) is not None
 
 
 _SENTENCE_STARTS = re.compile(r"[.!?][ ]")
@@ -780,6 +966,8 @@ def _opening(
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
+    if image is None and not has_scores and _names_a_cell(page, line):
+        return line.end, line.images[0].positions
     if image is None and line.own:
         return line.images[0].end, line.images[0].positions
     if image is None:
@@ -806,6 +994,22 @@ def _opening(
         unsure = not line.gap and _is_a_sentence_about(page, line, image)
 
     return place, (UNKNOWN,) if unsure else _checked(image.positions, page.n)
+
+
+_JOINT = re.compile(r"[\W_]*(?:(?:of|for|in|on|the|von|für|bei|de|pour|para|per|di)[\W_]*)*")
+
+
+def _names_a_cell(page: Page, line: Line) -> bool:
+    """Tell whether a line is an image and a factor and nothing else, with its number still to come:
+    "Accuracy, Image 2:"."""
+    if len(line.images) != 1 or len(line.keys) != 1:
+        return False
+
+    named = [(image.start, image.end) for image in line.images]
+    named += [(factor.start, factor.end) for factor in line.factors]
+    places = [line.head, *(place for span in sorted(named) for place in span), line.end]
+    between = zip(places[::2], places[1::2], strict=True)
+    return all(end < start or _JOINT.fullmatch(page.text, start, end) for start, end in between)
 
 
 def _label(
@@ -1119,6 +1323,8 @@ _GOT = re.compile(
     r"[^.;!?:\n]*(?:[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
     r"[^.;!?:\n]*[.;!?]"
 )
+_AMID_A_SENTENCE = re.compile(r"[;,–—][ ]+(?:the[ ])?\Z")
+_UP_TO_THE_END = re.compile(r"[ ]+[^\W\d_][^.;!?:\n]*[.;!?]")
 # "Image 1 got 2 for realism; for this one I give no score."
 _BACK_TO_THIS = re.compile(r"[^.!?:\n]*\bthis[ ](?:one|image|edit|picture|result)\b", re.IGNORECASE)
 
@@ -1128,6 +1334,12 @@ def _is_a_clause(page: Page, line: Line, image: ImageName) -> bool:
     quality is 4; Image 7 got 2 here. The realism …". What follows may be of either."""
     if _BACK_TO_THIS.match(page.text, image.end, line.end):
         return True
+
+    if _AMID_A_SENTENCE.search(page.text, line.head, image.start):
+        # "quality gets 7; Image 2 has a nicer sky. The realism …"
+        said = _UP_TO_THE_END.match(page.text, image.end, line.end)
+        if said and not any(image.end <= each.start < said.end() for each in line.factors):
+            return True
 
     said = _GOT.match(page.text, image.end, line.end)
     if said is None:
@@ -1197,6 +1409,9 @@ _SCORE_LINE = re.compile(
 
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     """Take a line that scores nothing for what it may be: a heading, or a remark."""
+    if _may_name_another(page, words, state):
+        state.closed()
+
     if not any(map(str.isalpha, words)):
         _pass_numbers(page, line, state)
     elif _SCORE_LINE.match(words):
@@ -1205,6 +1420,21 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         _pass_heading(page, line, words, state)
     elif not _is_opened_by_a_factor(line):
         _pass_words(page, line, words, state)
+
+
+# "Six", "Scores (fifth):", "And then number 4": what a few words end in.
+_LAST_WORD = re.compile(r"(?:[^\W\d]+[ ]+){0,3}[(\[#]?(?P<label>\w{1,9})\W*")
+
+
+def _may_name_another(page: Page, words: str, state: _State) -> bool:
+    """Tell whether a few words between an image's heading and its first score end in what may be
+    the label of another: that of the first has no scores then."""
+    if page.n < 2 or state.entries or not state.positions:
+        return False
+
+    found = _LAST_WORD.fullmatch(words)
+    position = page.names.image_labelled(found["label"]) if found else None
+    return position is not None and position not in state.positions
 
 
 def _is_opened_by_a_factor(line: Line) -> bool:

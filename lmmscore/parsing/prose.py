@@ -29,10 +29,12 @@ from lmmscore.parsing.remarks import (
     is_neutral,
     is_no_verdict,
     kind_of,
+    leads_astray,
     makes_up,
     opens_plainly,
     sees_nothing,
     takes_back,
+    tells_of_the_picture,
 )
 from lmmscore.parsing.sequences import (
     CONDITION,
@@ -57,6 +59,9 @@ _NONE_FOR = re.compile(
 _OTHER_VERB = re.compile(
     r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
 )
+# A second number right behind the first: "1 7", "(1) 7", "1: 7".
+_ANOTHER_BEHIND = re.compile(r"[ )\]]*[ :=→–—-][ ]*[(\[]?[0-9]")
+_ONLY_SIGNS = re.compile(r"[\W_]*")
 _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
 _COMPARED = re.compile(
@@ -88,6 +93,13 @@ _LOST = re.compile(
     r"\b(?:los(?:es?|ing|t)|costs?|gain\w*|deduct\w*|drop\w*)[ ](?:it[ ])?\Z", re.IGNORECASE
 )
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
+_BEFORE_A_COLON = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*(?::|=|→)[ ]*\Z")
+# "With 9 for quality, Image 3 is done."
+_OPENS_A_PHRASE = re.compile(
+    r"(?:and[ ]|but[ ])?(?:with|at|having|scoring|earning|receiving|getting|given|despite|mit|bei"
+    r"|avec|con|com|met|med|su?|с)[ ]",
+    re.IGNORECASE,
+)
 _COMPARED_BEHIND = re.compile(
     r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
     re.IGNORECASE,
@@ -106,7 +118,8 @@ _LEADS = re.compile(
       |rated|with
       |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
       |hence
-      |but|still|earns|only|just|(?<=,[ ])by[ ]contrast(?=,)
+      |but|still|earns|only|just|strong|solid|clear|firm|fair|good|weak|middling|mediocre|decent|poor
+      |low|high|perfect|excellent|full|(?<=,[ ])by[ ]contrast(?=,)
       |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its|n/?a|none|null)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -158,6 +171,25 @@ _ANOTHER_ONE = re.compile(
 _ASKS = re.compile(
     r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
 )
+# "Editing accuracy confidence: 5/10" is no score of the accuracy.
+_OTHER_LABEL = re.compile(
+    r"[ ]+(?!(?:sub-?)?(?:scores?|ratings?|grades?|marks?|values?|points?|verdict)\b)"
+    r"[^\W\d_]+(?:[ ][^\W\d_]+){0,2}[ ]*[:=][ ]*",
+    re.IGNORECASE,
+)
+_STRANGE_LABEL = re.compile(r"[^\W\d_][^\d\n]{0,40}?(?:[:=|→]|[ ][–—-])[ ]*\Z")
+# "Therefore, the score would be 8 for …": nothing else has to be so for that.
+_WOULD_BE = re.compile(
+    r"(?:(?:so|thus|therefore|hence|overall|consequently|accordingly|in[ ]summary|in[ ]conclusion"
+    r"|(?:given|considering|based[ ]on)[ ](?:this|that|these|all[ ](?:this|these|that)))[ ,]*)?"
+    r"(?:(?:the|its|my)[ ])?(?:overall[ ]|final[ ]|output[ ])?(?:scores?|ratings?)"
+    r"(?:[ ]for[ ](?:this|the)[ ]image)?[ ](?:would|could)[ ]be",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(
+    r"\b(?:if|unless|without|were|had|otherwise|but[ ]for|instead|except|provided|as[ ]long)\b",
+    re.IGNORECASE,
+)
 # "With S_acc = 10 … the overall score would be 10."
 _RESULTS_IN = re.compile(
     r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
@@ -183,7 +215,7 @@ _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 _IN_VAIN = re.compile(
-    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
+    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)|[ ]*(?:\.{2,}|…)"
     r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
     r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
     re.IGNORECASE,
@@ -191,6 +223,7 @@ _IN_VAIN = re.compile(
 
 # --- A number below the name it belongs to ---
 
+_ONE_AND_A_SCORE = re.compile(r"1[ ]*[ :=→–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*")
 # Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
 _AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
@@ -289,6 +322,7 @@ class Prose:
         self._pairs = [self._factor_pairs(line) for line in page.lines]
         self._drop_section_numbers()
         self._drop_counts()
+        self._drop_labels()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
@@ -308,19 +342,40 @@ class Prose:
         self._contents: dict[int, _SectionContents] = {}
 
     def _drop_section_numbers(self) -> None:
-        """Drop the numbers of lines that only number what stands below them: `3.1 Accuracy`."""
-        numbered = [
+        """Drop numbers that may only label the names behind them: `3.1 Accuracy`, "1 – Accuracy".
+
+        A bare number before a name is its score where all lines go that way, and not where another
+        has its number behind the name, or where the numbers count.
+        """
+        leading = [
             index
-            for index, found in enumerate(self._pairs)
-            if len(found) == 1 and found[0].backward and self._is_numbered(found[0])
+            for index, line in enumerate(self.page.lines)
+            if self._leads_with_a_number(line, index)
         ]
-        if not numbered:
+        if not leading:
             return
 
-        values = [self._pairs[index][0].value for index in numbered]
-        if _counts_up(values) or any(map(self._has_a_bracketed_number, self.page.lines)):
-            for index in numbered:
-                self._pairs[index] = []
+        labels = [self._pairs[index][0] for index in leading]
+        counted = _counts_up([pair.value for pair in labels]) or all(
+            self.names.number_of(pair.name.key) == pair.value for pair in labels
+        )
+        if counted or any(map(self._has_its_number_behind, range(len(self._pairs)))):
+            for index in leading:
+                self._pairs[index] = self._pairs[index][1:]
+
+    def _leads_with_a_number(self, line: Line, index: int) -> bool:
+        """Tell whether a bare number stands before the first name of a line, with nothing but
+        signs between them."""
+        found = self._pairs[index][:1]
+        if not found or not found[0].backward or found[0].name != (line.named or line.factors)[0]:
+            return False
+        joint = self.text[found[0].mark.span[1] : found[0].name.start]
+        return _ONLY_SIGNS.fullmatch(joint) is not None
+
+    def _has_its_number_behind(self, index: int) -> bool:
+        """Tell whether a line is that of one name, with its number behind it."""
+        found = self._pairs[index]
+        return len(found) == 1 and not found[0].backward
 
     def _drop_counts(self) -> None:
         """Drop numbers that only count something where the score has a line of its own below:
@@ -336,14 +391,20 @@ class Prose:
             if scored and number is not None and counts(self.text, number, line.end):
                 self._pairs[index] = []
 
-    def _has_a_bracketed_number(self, line: Line) -> bool:
-        """Tell whether a line with a score is numbered: "[3] Quality: 7". So are the others."""
-        return line.number is not None and "]" in self.text[line.start : line.head]
-
-    def _is_numbered(self, pair: Pair[FactorName]) -> bool:
-        """Tell whether nothing but a space or a bracket joins a number to the name behind it."""
-        joint = self.text[pair.mark.span[1] : pair.name.start]
-        return joint.lstrip("])").isspace()
+    def _drop_labels(self) -> None:
+        """Drop the number of the only image where it stands before the scores, and one is missing:
+        "Accuracy – 1", "Quality – 1 7", "Realism – 1 3"."""
+        labelled = [
+            (index, pair)
+            for index, found in enumerate(self._pairs)
+            for pair in found
+            if self.n == 1 and pair.value == 1 and not pair.backward
+        ]
+        behind = [_ANOTHER_BEHIND.match(self.text, pair.mark.span[1]) for _, pair in labelled]
+        fewest = 1 if len(labelled) == sum(map(len, self._pairs)) else 2
+        if sum(each is not None for each in behind) >= fewest:
+            for index, _ in labelled:
+                self._pairs[index] = [pair for pair in self._pairs[index] if pair.value != 1]
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -702,7 +763,7 @@ class Prose:
         if self._may_be_numbering(line, part, found, index):
             return
 
-        if self._is_refused(line, part, found, index):
+        if self._is_refused(line, part, found, index) or self._leaves_some_out(line, part):
             return
 
         cut = self._taken_over(line, part, found)
@@ -720,11 +781,36 @@ class Prose:
 
         label = own or line.caption
         for pair in self._own_pairs(line, part, found, index):
-            where = (UNKNOWN,) if stray else part.positions
+            astray = stray or self._opens_what_is_said(line, pair)
+            where = (UNKNOWN,) if astray else part.positions
             if pair.name.position is not None:
                 where = (pair.name.position,)
 
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _opens_what_is_said(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether a score stands in a phrase before the image that it is of: "With 9 for
+        quality, Image 3 is done."."""
+        following = next((image for image in line.images if image.start >= pair.end), None)
+        if self.n == 1 or following is None:
+            return False
+        if SENTENCE_STOP.search(self.text, pair.end, following.start):
+            return False
+
+        stops = [stop.end() for stop in SENTENCE_STOP.finditer(self.text, line.head, pair.start)]
+        begins = stops[-1] if stops else line.head
+        named = any(begins <= image.start < pair.start for image in line.images)
+        return not named and _OPENS_A_PHRASE.match(self.text, begins, pair.start) is not None
+
+    def _leaves_some_out(self, line: Line, part: Part) -> bool:
+        """Tell whether what is said of several images may not be said of all: "All images get 8 for
+        accuracy, except Image 2", "quality: 6 for Images 1 and 3 only"."""
+        positions = part.positions or ()
+        apart = any(image.positions != positions for image in line.images)
+        if self.n > 1 and len(positions) > 1 and apart:
+            self.unplaced = True
+            return True
+        return False
 
     def _is_refused(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
@@ -851,6 +937,15 @@ class Prose:
             if not (_COMPARED_BEHIND.search(tail) or behind[0].positions == line.positions):
                 return True
 
+        if not line.parts[0].named and any(
+            image.positions != line.positions
+            and _BEFORE_A_COLON.search(self.text, max(line.start, image.start - 12), image.start)
+            and _LABELLED.match(self.text, image.end, line.end)
+            for image in line.images
+        ):
+            # "S_acc: 5: Image 1; (without Image 2)"
+            return True
+
         if len({image.positions for image in line.images}) < 2:
             return False
 
@@ -871,6 +966,9 @@ class Prose:
     def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
         """Take down the numbers of a sentence that is no verdict, but names one image."""
         named = line.images[0].positions if len(line.images) == 1 else ()
+        if named and leads_astray(self.text[line.head : line.images[0].start]):
+            return
+
         for position in named:
             for pair in found:
                 lost = _LOST.search(self.text, line.start, pair.mark.span[0])
@@ -933,7 +1031,31 @@ class Prose:
         if colon and _LEADS.fullmatch(rest):
             # "A convincing edit: its accuracy is 9"
             return announces(label) and not is_no_verdict(label)
-        return gives(clause)
+        return (
+            gives(clause)
+            or _WOULD_BE.fullmatch(clause.strip()) is not None
+            or self._is_told_of_the_picture(clause, found)
+        )
+
+    def _concludes(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether scores are concluded with, politely: "Thus the score would be 8 for …"."""
+        if _WOULD_BE.fullmatch(lead.strip()) is None:
+            return False
+
+        tail = SENTENCE_STOP.split(self.text[found[0].start : line.end])[0]
+        return _ON_CONDITION.search(tail) is None
+
+    def _is_told_of_the_picture(self, clause: str, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether the only image is described, and its score called one: "The picture has a
+        high level of naturalness with a score of 9", "… scene with a naturalness score of 8"."""
+        if self.n > 1 or not tells_of_the_picture(clause):
+            return False
+
+        first = found[0]
+        said = self.text[first.start : max(first.end, first.name.end)]
+        behind = self.text[first.name.end : first.mark.span[0]] if not first.backward else ""
+        called = re.search(r"\bscore[ds]?\b|\brating\b|\brated\b", said + behind + clause[-12:])
+        return called is not None
 
     def _names_it_otherwise(self, clause: str, name: FactorName) -> bool:
         """Tell whether words are a factor's name in another language: `Bildqualität (S_qua)`."""
@@ -949,8 +1071,8 @@ class Prose:
         return dashed and "," in self.text[found[0].end : found[1].start]
 
     def _leans_on_the_next(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
-        """Tell whether a colon joins a number to the name behind it, and only a space to the one
-        before: "S_pre 6/10.: S_qua 2/10.: S_real"."""
+        """Tell whether a sign or a word joins a number to the name behind it, and only a space to
+        the one before: "S_pre 6/10.: S_qua 2/10.: S_real", "accuracy 6/10. for quality"."""
         starts = {factor.start for factor in line.factors}
         for pair in found:
             joint = _JOINT_BEHIND.match(self.text, pair.end, line.end)
@@ -1015,6 +1137,8 @@ class Prose:
             return stated, ""
 
         kind = kind_of(sentence) if any(map(str.isalpha, sentence)) else None
+        if kind is not None and self._concludes(line, sentence, found):
+            kind = None
         if kind is Kind.DIFFERENCE and not labels:
             kind = None
 
@@ -1414,10 +1538,28 @@ class Prose:
             if self.n > 1 and not self._is_bare_number(below) and not self._has_letters(below):
                 break
 
+            if self.n > 1 and self._may_number_an_image(below):
+                break
+
             far = far or below.gap
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _may_number_an_image(self, line: Line) -> bool:
+        """Tell whether a number on a line of its own may head the next image: other factors of its
+        section have theirs on their own lines."""
+        if not self._is_bare_number(line):
+            return False
+
+        number = self._opening_number(line)
+        if number is None or number.top is not None or not 1 <= number.value <= self.n:
+            return False
+
+        return any(
+            pairs and other.section == line.section and not pairs[0].backward
+            for other, pairs in zip(self.page.lines, self._pairs, strict=True)
+        )
 
     def _is_of_both(self, line: Line) -> bool:
         """Tell whether a line only compares the one image with its source: "uniform in both"."""
@@ -1444,6 +1586,9 @@ class Prose:
             return None
 
         place = name.end + ended.start("value")
+        if _OTHER_LABEL.fullmatch(self.text, name.end, place):
+            return None
+
         label = _LABEL_BEFORE if self.n > 1 else _LABEL_OF_OTHERS
         labelled = label.search(self.text, max(name.end, place - 60), place)
         return None if labelled or self._is_of_a_named(line, place) else place
@@ -1471,18 +1616,41 @@ class Prose:
 
         while top:
             above = lines[top - 1]
-            if not self._is_bare_number(above) and not self._opens_with_a_name(above):
+            if not self._is_only_a_score(above) and not self._opens_with_a_name(above):
                 break
             top -= 1
 
         above = lines[top - 1]
         captioned = self.page.words(above).rstrip().endswith(":") and not above.factors
         opens = top == 0 or captioned or bool(above.images)
-        return opens and self._is_bare_number(lines[top])
+        return self._is_only_a_score(lines[top]) and (opens or self._ends_with_a_name(top))
+
+    def _ends_with_a_name(self, index: int) -> bool:
+        """Tell whether scores and names take turns on lines from here, and a name is last."""
+        lines = self.page.lines[index:]
+        turns = 0
+        for number, name in zip(lines[::2], lines[1::2], strict=False):
+            if not self._is_only_a_score(number) or not self._opens_with_a_name(name):
+                break
+            turns += 1
+
+        below = lines[2 * turns : 2 * turns + 1]
+        parted = all(line.gap or line.heading or line.images for line in below)
+        return turns > 1 and parted and not any(map(self._is_only_a_score, below))
 
     def _opens_with_a_name(self, line: Line) -> bool:
-        """Tell whether a line begins with a factor, and names no other."""
-        return len(line.factors) == 1 and line.factors[0].start == line.head
+        """Tell whether a line begins with a factor, and names no other: "Factor: Realism"."""
+        if len(line.factors) != 1:
+            return False
+        return _HEAD_OF_FACTOR.fullmatch(self.text, line.head, line.factors[0].start) is not None
+
+    def _is_only_a_score(self, line: Line) -> bool:
+        """Tell whether a line is a number, behind a label of its own or not: "Score: 7"."""
+        label = _OWN_LABEL.match(self.text, line.head, line.end)
+        if label is None or line.factors:
+            return self._is_bare_number(line)
+        number = number_at(self.text, label.end(), line.end)
+        return number is not None and not self.text[number.end : line.end].strip(" .*)]>")
 
     def _has_letters(self, line: Line) -> bool:
         return any(each.isalpha() for each in self.page.words(line))
@@ -1533,6 +1701,8 @@ class Prose:
             return []
 
         number = None if label else self._opening_number(line)
+        if number is not None and self._numbers_the_only_image(number):
+            return []
         if number is not None and not self.text[number.end : line.end].strip(" .)]\"'"):
             return [number.mark(scale)] if empty or number.top == scale.high else []
 
@@ -1547,6 +1717,15 @@ class Prose:
             return [explained.mark(scale)]
 
         return self._number_at_the_end(line, scale)
+
+    def _numbers_the_only_image(self, number: Number) -> bool:
+        """Tell whether a 1 may be the number of the only image, with its score left blank: on
+        another line it has one, "1 7"."""
+        if self.n > 1 or number.value != 1 or number.top is not None:
+            return False
+        return any(
+            _ONE_AND_A_SCORE.fullmatch(self.text, line.head, line.end) for line in self.page.lines
+        )
 
     def _opening_number(self, line: Line) -> Number | None:
         """Return the number that a line begins with; in a definition list, behind a colon."""
@@ -1612,6 +1791,11 @@ class Prose:
 
         lead = self.text[line.head : found[0].start]
         kind = kind_of(lead)
+        if not line.factors and self.only is None and _STRANGE_LABEL.match(lead):
+            # "ACC:" and its list, and below it "PRE — Image 1: 9".
+            self.unplaced = True
+            return
+
         if line.kind is not Kind.VERDICT or kind not in {None, Kind.VERDICT}:
             self.drafts.add(line.kind if line.kind is not Kind.VERDICT else kind or Kind.DRAFT)
             return
@@ -1668,7 +1852,10 @@ class Prose:
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
 
 
-_JOINT_BEHIND = re.compile(r"[.)\]*]{0,2}[ ]?[:=→][ ]*")
+_JOINT_BEHIND = re.compile(
+    r"[.)\]*]{0,2}[ ]?(?:[:=→]|\b(?:for|in|on|für|pour|para|per)\b(?:[ ]+(?:the|its)\b)?)[ ]*",
+    re.IGNORECASE,
+)
 
 _FEW_LINES = 6
 """How far below its name a number may stand that is the next name's."""
@@ -1720,11 +1907,14 @@ def _steps(values: Sequence[Fraction | None]) -> set[Fraction]:
 
 
 def _counts_up(values: Sequence[Fraction | None]) -> bool:
-    """Tell whether three or more numbers count something; for each image they may begin anew."""
-    # What lies between the last of one image and the first of the next is no step.
-    runs = [(former, later) for former, later in pairwise(values) if later != values[0]]
-    steps = {later - former for former, later in runs if former and later}
-    return len(values) > 2 and steps in ({Fraction(1)}, {Fraction(1, 10)})
+    """Tell whether numbers may count something, 1, 2, 3 or 2.1, 2.2, with or without gaps; for each
+    image they may begin anew, and all may be the number of the only one."""
+    first = values[0] or Fraction(0)
+    below = Fraction(first.__floor__())
+    begins = first == 1 or (below > 0 and first - below == Fraction(1, 10))
+    return begins and all(
+        later == first or (former or 0) < (later or 0) for former, later in pairwise(values)
+    )
 
 
 def _pairs_inside(found: Sequence[Pair[FactorName]], part: Part) -> list[Pair[FactorName]]:

@@ -106,8 +106,8 @@ def _wordless(reply: Reply) -> Reading:
 
 def _cut_by_limit(reading: Reading, text: str) -> Reading:
     """Return the reading of an answer that was cut off, where its verdict is not a draft."""
-    # "1" at the very end may be the beginning of "10".
-    cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
+    # "1" at the very end may be the beginning of "10", and "8." that of "8.5".
+    cut_number = any(end >= len(text.rstrip("*_`$ .,/")) for _, end in reading.spans.values())
     if reading.complete and not cut_number and not _UNSETTLED.search(text):
         return reading
     return Reading(faults=(CUT_OFF,))
@@ -207,22 +207,27 @@ class Contents:
         return first
 
     def _without_zero(self, said: list[Said], tables: Sequence[ReplyTable]) -> list[Said]:
-        """Return what is said; "Image 0" is nobody knows which where the last image is named, too.
+        """Return what is said, with images counted from 1.
 
-        Images may be counted from 0, but then n of them end at n - 1, and none is the "First".
+        Where an image 0 is named and no image n, they are counted from 0, also where nothing is
+        said of some. Where both are, "Image 0" is nobody knows which; and so are all of them where
+        no scores are given to image n, or where there is a "First".
         """
-        zero = self.names.n > 1 and any(each.position == 0 for each in said)
-        if not zero:
-            return said
-
-        rows = [row[0].text for table in tables for row in table.rows[:100]]
-        by_rank = any(label.strip(" *").lower() in _RANKS for label in rows)
-        if not by_rank and self.names.n not in self._named_images(tables):
+        named = self._named_images(tables) if self.names.n > 1 else set()
+        zero = 0 in named or any(each.position == 0 for each in said)
+        if self.names.n == 1 or not (zero or _FROM_ZERO.search(self.page.text)):
             return said
 
         if self._zero_is_the_source():
             return [each for each in said if each.position != 0]
-        return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+        if any(each.position == self.names.n for each in said):
+            return [replace(each, position=each.position or UNKNOWN) for each in said]
+
+        rows = [row[0].text for table in tables for row in table.rows[:100]]
+        by_rank = any(label.strip(" *").lower() in _RANKS for label in rows)
+        unclear = by_rank or self.names.n in named
+        return [_counted_on(each, UNKNOWN if unclear else None) for each in said]
 
     def _zero_is_the_source(self) -> bool:
         """Tell whether every line that names image 0 calls it the source: "Image 0 (original)"."""
@@ -237,7 +242,8 @@ class Contents:
 
         for table in tables:
             labels = [*table.rows[0], *(row[0] for row in table.rows)]
-            named.update(self.names.image_labelled(cell.text) or 0 for cell in labels[:100])
+            found = {self.names.image_labelled(cell.text) for cell in labels[:100]}
+            named |= {position for position in found if position is not None}
 
         return named
 
@@ -316,6 +322,24 @@ class Contents:
                 )
 
 
+_NOTE = "images counted from 0"
+
+
+def _counted_on(said: Said, position: int | None) -> Said:
+    """Return what is said of an image as of the next one, or as of that position."""
+    if said.position is None or said.position < 0 or _NOTE in said.notes:
+        return said
+    return replace(
+        said,
+        position=said.position + 1 if position is None else position,
+        notes=(*said.notes, _NOTE),
+    )
+
+
+_FROM_ZERO = re.compile(
+    r"(?<!not )\b(?:zero|0)[- ](?:based|indexed)\b|\bcount(?:ed|ing)?[ ]from[ ](?:zero|0)\b",
+    re.IGNORECASE,
+)
 _RANKS = frozenset(map(ordinal, range(1, 21)))
 _ORIGINAL = re.compile(
     r"\b0\W{0,3}(?:\((?:the[ ])?|[–—-][ ]|the[ ])(?:original|source|reference|unedited|input)\b",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
 
 from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, any_of, row_of, rule
@@ -20,6 +22,16 @@ _OTHER_JUDGE = (
     r"|judges?|people|users?[’']?s?|gpt[-\w.]*|claude|gemini|chatgpt|qwen)"
 )
 _KINDS: tuple[tuple[Kind, str], ...] = (
+    (
+        # "Remarks per factor (counts, not scores)"
+        Kind.UNKNOWN,
+        r"""
+        \b(?:not|rather[ ]than|nicht|keine|pas[ ]des|no[ ]son|non)[ ]
+          (?:the[ ]|my[ ]|yet[ ]|any[ ])?
+          (?:scores|ratings|grades|Noten|Bewertungen|puntuaciones|punteggi)\b
+      | (?:不是|并非|ではなく)[^。]{0,4}(?:分数|评分|得分|スコア|点数)
+        """,
+    ),
     (
         Kind.OTHERS,
         rf"""
@@ -41,7 +53,10 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
             |colleagues?
           |critics?|graders?|people)[ ](?:before[ ]me[ ])?
           (?:has[ ]|have[ ]|had[ ]|might[ ]|may[ ]|would[ ]|could[ ])?
-          (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?)
+          (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?|returned|answered
+            |wrote|reported|proposed|suggested|submitted|produced|chose|listed|came[ ]up)
+      | \b(?:gpt[-\w.]*|claude|gemini|chatgpt|qwen|llava)[ ](?:[0-9.]+[ ])?
+          (?:gave|returned|answered|wrote|said|scored|rated|assigned|put)\b
       | ^(?:published|reported|official|baseline|reference|ground[- ]truth|gold|paper[’']?s?)[ ]
           (?:\w+[ ])?(?:scores?|ratings?|values|numbers)
         """,
@@ -89,7 +104,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*
           form(?:[ ]is)?$
       | ^(?:this|that)[ ]is[ ]how[ ].*\b(?:will|shall|going[ ]to|would)\b
-      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
+      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\b\.?
       |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
           |response)
@@ -139,8 +154,9 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.AVERAGE,
         r"""
-        \b(?:averages?|averaged|mean|means|median|aggregate[ds]?|totals?|sums?|subtotals?|so[ ]far
-          |Durchschnitt\w*|Mittelwert\w*|promedio|moyenne|standard[ ]deviation|std|variance)\b|平均
+        \b(?:averages?|averaged|mean|means|median|aggregate[ds]?|totals?
+          |(?<!\bto[ ])sums?|subtotals?|so[ ]far|Durchschnitt\w*|Mittelwert\w*|promedio|moyenne
+          |standard[ ]deviation|std|variance)\b|平均
         """,
     ),
     (
@@ -161,14 +177,6 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |baseline
           |Originalbild|Ausgangsbild|Quellbild|imagen[ ]original|原图|原始图像|元画像|원본)
           (?:[ ](?:images?|img|pictures?|photos?|files?|scores?|이미지|itself|\(.*\)))*$
-        """,
-    ),
-    (
-        # "Remarks per factor (counts, not scores)"
-        Kind.UNKNOWN,
-        r"""
-        \b(?:not|rather[ ]than|nicht|keine|pas[ ]des|no[ ]son)[ ](?:the[ ]|my[ ]|yet[ ]|any[ ])?
-          (?:scores|ratings|grades|Noten|Bewertungen|puntuaciones)\b
         """,
     ),
 )
@@ -209,13 +217,16 @@ def kind_of(caption: str) -> Kind | None:
 
     None where they say nothing of it. "Ranking with scores" heads scores.
     """
-    spaced = " ".join(caption[-LONGEST_CAPTION:].split())
+    spaced = _COMPARED_FIRST.sub("", " ".join(caption[-LONGEST_CAPTION:].split()))
     words = spaced.strip(_STRIPPED)
     if not words:
         return None
 
     bare = _INTRODUCED.sub("", _BRACKETS.sub("", spaced).strip(_STRIPPED)).strip(_STRIPPED) or words
     scores = _OF_SCORES.search(words) is not None
+
+    if is_of_the_source(words):
+        return Kind.SOURCE
 
     for kind, pattern in _COMPILED:
         named = pattern.search(words) or (bare != words and pattern.search(bare))
@@ -225,11 +236,23 @@ def kind_of(caption: str) -> Kind | None:
     return Kind.VERDICT if scores or is_final(words) else None
 
 
+# "Compared to the source image, I rate the edit as follows": what is judged comes then.
+_COMPARED_FIRST = re.compile(
+    r"^\W*(?:when[ ])?(?:compared|relative)[ ](?:to|with)[ ]the[ ]"
+    r"(?:source|original|input|unedited)(?:[ ](?:image|picture|photo))?,[ ](?=\w+[ ]\w+)",
+    re.IGNORECASE,
+)
+
+
 def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
     """Tell whether a caption names something else and scores: "Ranks and ratings", "Score gaps";
     or, in one breath, the draft and what became of it: "Initial and final scores"."""
     if kind is Kind.DRAFT:
         return _CALLED_FINAL.search(words) is not None
+
+    if kind is Kind.LEGEND:
+        # "Scale 1–10:" says all there is to say of the scale; what follows is on it.
+        return _names_a_scale(row_of(words))
 
     if not scores:
         return False
@@ -239,6 +262,34 @@ def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
     return kind is Kind.DIFFERENCE
 
 
+def is_of_the_source(label: str) -> bool:
+    """Tell whether a label names the source image and nothing else: "The original, for comparison",
+    but neither "Compared to the original" nor "Original and edit"."""
+    row = row_of(_BEFORE_EDITING.sub("source", label))
+    if _WITH_THE_SOURCE.search(row):
+        return False
+    return _SOURCE_LABEL.fullmatch(row) is not None
+
+
+_BEFORE_EDITING = re.compile(
+    r"\b(?:the[ ])?(?:(?:image|picture|photo|state|version|look)[ ])?before[ ](?:the[ ]|any[ ])?"
+    r"(?:edit(?:s|ing)?|change|retouching)\b|\bground[ -]?truth\b"
+    r"|\b(?:input|starting|unretouched|unaltered|unmodified|initial)[ ]"
+    r"(?:image|picture|photo(?:graph)?)\b|\bquellbild\b|\boryginał\w*|\bисходн\w+|\bоригинал\w*"
+    r"|\borigineel\b|\bl['’]origin(?:al|e)\b",
+    re.IGNORECASE,
+)
+_SOURCE_LABEL = rule(
+    "(LINK|COMMA|COLON|THE|ANNOUNCE|JUDGE|TOWARD|THIS|SCALE|LAYOUT|SCORE)*"
+    " SOURCE (SOURCE|PICTURE|FILE|THING|COMMA|LINK|THE|JUDGE|WILL|BE|HAVE|ARRIVE|ANNOUNCE"
+    "|TOWARD|SCALE|UNKNOWN)*"
+)
+# "Compared to the original", "vs. the source", "relative to the source"
+_WITH_THE_SOURCE = rule(
+    "(JUDGE|GRADE|COMMON|UNKNOWN|CONTENT) (TOWARD|LINK) THE* SOURCE",
+    "(TOWARD|LINK) THE* SOURCE COMMA? (THE|SELF)* (SCORE|THING|FACTOR)",
+    "THING",
+)
 _CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
 _MIXED = re.compile(r"\b(?:and|with|including|plus)\b|&|\+", re.IGNORECASE)
 
@@ -269,7 +320,7 @@ _NEUTRAL = re.compile(
     (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
     (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
       |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
-      |evaluations?
+      |evaluations?|recap
       |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
       |overview
       |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
@@ -552,7 +603,7 @@ _NOT_OWN = rule(
     "TOWARD BE (SEE|ARRIVE|JUDGE|SCORE)",
     "^PICTURE (THE|THIS) (?!CONTENT)",
     # "原图的评分", "the scores for the source", "those of the unedited one", "I judged the source"
-    "^ SOURCE LINK SCORE",
+    "^ (THE|LINK)* SOURCE PICTURE? LINK? SCORE",
     "(SCORE|THIS) (BE|THIS)* LINK THE* SOURCE",
     "SELF HAVE* JUDGE THE* SOURCE PICTURE? $",
     # "the bold ones are yours"
@@ -665,9 +716,11 @@ _FINE_STEPS = rule(
     # "These are minor differences."
     "^ (LINK|COMMA)* (THIS|IT) BE THE* (COMMON|LOW|GRADE) (COMMA|NOT|UNKNOWN|GRADE|LOW)* GAP $",
 )
+# "Higher is better"
+_HIGH_IS_GOOD = rule("^ (THE|LINK)* GRADE (SCORE|NUMBER)* (BE|MEANS) THE* GOOD $")
 _KNOWN_FORMS = (
     *(_EXPLAINS, _TOTALS, _NO_MORE, _LEFT_OUT, _OF_THE_TASK, _SUBJECTIVE, _LEFT_UNSAID, _BESIDES),
-    *(_STANDS, _FINE_STEPS),
+    *(_STANDS, _FINE_STEPS, _HIGH_IS_GOOD),
 )
 _SELF = any_of("SELF")
 _QUANTITY = any_of("QUANTITY")
@@ -1107,7 +1160,87 @@ _SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
 
 def prefers_low(sentence: str) -> bool:
     """Tell whether a sentence says that low numbers are the good ones."""
-    return _says(_LOW_IS_GOOD, sentence)
+    if _says(_LOW_IS_GOOD, sentence) or _THE_LOWER_THE_BETTER.search(sentence):
+        return True
+    return any(_is_a_wrong_end(number, end) for number, end in _ends_named(sentence))
+
+
+# In other languages: "je niedriger, desto besser", "plus la note est basse, mieux c'est".
+_THE_LOWER_THE_BETTER = re.compile(
+    r"""
+    \bje[ ](?:niedriger|kleiner|geringer|tiefer)\b[^.!?\d]{0,40}\b(?:desto|umso|je)[ ]besser
+    | \bplus[ ](?:[^\W\d]+[ ]){0,4}(?:bass?e?|petite?|faible)s?\b[^.!?\d]{0,40}
+        \b(?:mieux|meilleure?)\b
+    | \b(?:cuanto|quanto|mientras)[ ](?:(?:más|mais|più)[ ])?
+        (?:baj[oa]|menor|baix[oa]|bass[oa]|piccol[oa]|pequeñ[oa])\b[^.!?\d]{0,40}
+        \b(?:mejor|melhor|meglio|migliore)\b
+    | \bpiù[ ]bass[oa]\b[^.!?\d]{0,20}\b(?:meglio|migliore)\b
+    | \bhoe[ ](?:lager|kleiner)\b[^.!?\d]{0,40}\bhoe[ ]beter
+    | \bчем[ ](?:ниже|меньше)\b[^.!?\d]{0,40}\bтем[ ]лучше
+    | 越[小低少][^。\d]{0,6}越[好佳优]|[小低少](?:さ|な)?いほど[^。\d]{0,6}[良高優い]
+    | (?:낮|작|적)을수록
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# A number, the end of a scale that it is said to be, or what may stand between the two.
+_END = re.compile(
+    r"""
+    (?P<number>(?<![A-Za-z0-9_.])(?:[0-9]{1,3}(?:\.0)?(?!\.?\d)
+      |(?:one|ten|zero)\b(?=[ ](?:is|=|for|means|stands|being|marks|denotes|to))))
+    | (?P<best>\b(?:best(?:e|er|es|en)?|excellent|perfect(?:ion)?|flawless|outstanding|ideal
+      |sehr[ ]gut|très[ ]bien|meilleure?s?|mejor(?:es)?|migliore?|melhor(?:es)?|лучш\w*|parfaite?)\b
+      |最[好佳高良優优]|完美|完璧|최고|최상)
+    | (?P<worst>\b(?:worst|poorest|terrible|unusable|useless|failures?|weakest|bad|poor|insufficient
+      |schlecht\w*|ungenügend|mauvaise?s?|pires?
+      |peor(?:es)?|peggior[ei]|pior(?:es)?|худш\w*)\b|最[差低悪坏]|최악|최하)
+    | (?P<between>\b(?:is|are|for|the|an?|being|means?|stands?|marks?|denotes?|to|what|as|possible
+      |value|score|rating|number|note|result|grade|complete|total|ist|die|der|das|bedeutet
+      |heißt|entspricht|steht|für|est|la|le|les|el|es|un|una|é|è|il|nota|punteggio|это|оценка
+      |gives?|gave|get|gets|goes|signifies?|significa|lo|oznacza|означает)\b
+      |[为是が는은이分点점:=()"'“”‘’ ])
+    | (?P<end>.)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+
+def _ends_named(sentence: str) -> Iterator[tuple[Fraction, str]]:
+    """Yield the numbers that a sentence says are the best or the worst: "1 for the best", "the best
+    value is 1". What stands first of the two is said of what stands next."""
+    held: str = ""
+    number: Fraction | None = None
+    for match in _END.finditer(sentence):
+        kind = match.lastgroup or ""
+        if kind == "between":
+            continue
+
+        if kind == "number":
+            number = _worth(match[0])
+            if held:
+                yield number, held
+                held, number = "", None
+        elif kind == "end":
+            held, number = "", None
+        elif number is not None:
+            yield number, kind
+            number = None
+        else:
+            held = kind
+
+
+def _worth(number: str) -> Fraction:
+    return Fraction(_IN_WORDS.get(number.lower(), number))
+
+
+_IN_WORDS = {"zero": "0", "one": "1", "ten": "10"}
+
+
+def _is_a_wrong_end(number: Fraction, end: str) -> bool:
+    """Tell whether the best is said to be the lowest number there is, or the worst a high one."""
+    return number <= 1 if end == "best" else number >= _HIGH
+
+
+_HIGH = 5
 
 
 def asks(sentence: str) -> bool:
@@ -1199,20 +1332,33 @@ _SCALE_IN_BRACKETS = re.compile(
 )
 
 
+_SHORT_BRACKET = re.compile(r"[(\[][^()\[\]]{3,80}[)\]]")
+
+
+def _unless_a_scale(bracket: re.Match[str]) -> str:
+    """Return a bracket, or nothing of it where it says what the ends of a scale mean."""
+    row = row_of(bracket[0])
+    ends = sum(code in _NUMBER for code in row)
+    return " " if ends > 1 and _OF_A_SCALE.issuperset(row) else bracket[0]
+
+
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
-    words = _SCALE_IN_BRACKETS.sub(" ", words)
+    words = _SHORT_BRACKET.sub(_unless_a_scale, _SCALE_IN_BRACKETS.sub(" ", words))
     row = _told(words)
     if not row:
         return True
 
-    if _NOT_OWN.search(row):
+    if _NOT_OWN.search(row) or _BY_YOU.search(row):
         return False
 
     if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT | _UNLISTED).intersection(row):
         return True
 
     if _OWN_SCORES.search(row) and not _DOUBT.intersection(row):
+        return True
+
+    if _names_a_scale(row):
         return True
 
     if _CONTENT.intersection(row) and not _INSTRUCTION.intersection(row):
@@ -1237,6 +1383,26 @@ _OWN_SCORES = rule(
     # "Sure, as JSON:"
     "^ (COURTESY|COMMA)* LINK THE? LAYOUT COLON? $",
 )
+
+
+# "What you suggested:"
+_BY_YOU = rule(
+    "^ (LINK|COURTESY|THIS|IT|BE|THE|COMMA)* YOU (HAVE|HAD|WILL)* (JUDGE|ARRIVE|SCORE)"
+    " (SELF|LINK|IT|TIME|THIS)* COLON? $"
+)
+
+
+def _names_a_scale(row: str) -> bool:
+    """Tell whether words only name a scale: "On a scale from 1 to 10". Which it is, and which end
+    of it is the good one, is looked at elsewhere."""
+    return _OF_A_SCALE.issuperset(row) and all(held.intersection(row) for held in (_SCALE, _NUMBER))
+
+
+_OF_A_SCALE = any_of(
+    *("LINK", "THE", "FROM", "TOWARD", "SCALE", "NUMBER", "SCORE", "JUDGE", "COLON", "COMMA", "BE"),
+    *("GOOD", "GRADE", "LOW", "ANNOUNCE", "IT", "FACTOR", "PICTURE", "SELF", "THING", "MEANS"),
+)
+_SCALE = any_of("SCALE")
 _SOURCE = any_of("SOURCE")
 _OF_THE_SOURCE = rule("(SCORE|ANNOUNCE) (LINK|THE)* PICTURE? SOURCE PICTURE? COLON? $")
 _FINAL_WORD = any_of("FINAL")
@@ -1249,20 +1415,101 @@ def heads_plainly(lead: str) -> bool:
     return _BEFORE_IMAGES.issuperset(row_of("".join(filter(str.isascii, lead))))
 
 
+def heads_scores(words: str) -> bool:
+    """Tell whether words speak of scores, or of judging: "Scores of", "My verdict on"."""
+    return bool(_HEADS_SCORES.intersection(row_of(words)))
+
+
+_HEADS_SCORES = any_of("SCORE", "JUDGE")
+
+
+def tells_of_the_picture(words: str) -> bool:
+    """Tell whether words tell what the one picture is like, whatever is to be seen in it: "The
+    image shows a wedding cake with a"."""
+    row = row_of(words)
+    return _TELLS.match(row) is not None and not (_DOUBT | _NOT_THE_EDIT).intersection(row)
+
+
+_TELLS = rule("^ (LINK|COMMA)* (THE|THIS)? PICTURE (HAVE|BE|SEE|COMMON|UNKNOWN|TOWARD)")
+_NOT_THE_EDIT = any_of("SOURCE", "YOU", "WILL", "HAD")
+
+
 def gives(words: str) -> bool:
     """Tell whether words that lead up to a score within a sentence leave it a score."""
     row = _ONLY_ONE.sub("", row_of(words))
     if _GIVING.issuperset(row):
         return True
+    if _SOMEBODY_ELSE.search(row) or _NOT_QUITE.search(row):
+        return False
     return not _DOUBT.intersection(row) and _GIVES.search(row) is not None
+
+
+# "You proposed", "a lenient judge gives"
+_SOMEBODY_ELSE = rule(
+    "^ (LINK|COURTESY|COMMA|TIME|ANNOUNCE|THIS|BE)* YOU (HAVE|HAD|WILL|LINK|UNKNOWN)*"
+    " (JUDGE|ARRIVE|SCORE|SEE|BE|WISH|$)",
+    "THE (GRADE|GOOD|LOW|OTHER|NUMBER|UNKNOWN)+ JUDGE (WILL|MIGHT|HAVE)* (JUDGE|ARRIVE|SCORE)",
+)
+# "I almost gave", "I hardly rate"
+_NOT_QUITE = rule(
+    f"SELF (HAVE|HAD|WILL)* {_STRANGE}+ (HAVE|HAD)* (JUDGE|ARRIVE)",
+    # "I would have given", "At first I had"
+    "SELF WILL HAVE (JUDGE|ARRIVE)",
+    "SELF HAD COLON? $",
+)
+# "The guidelines suggest", "the last edit got"
+_ELSEWHERE_SAID = re.compile(
+    r"\b(?:(?:guidelines?|rubric|protocol|rules|instructions?|task|prompt|template|manual)[ ]"
+    r"(?:suggests?|gives?|proposes?|requires?|mentions?|lists?|says?|states?|asks?|demands?)"
+    r"|(?:last|next|previous|preceding|earlier|former|other)[ ]"
+    r"(?:edit|image|picture|photo|one|result|candidate))(?:[ ]\w+){0,3}\W*$",
+    re.IGNORECASE,
+)
+
+
+def is_said_by_another(lead: str) -> bool:
+    """Tell whether words before scores on their line make them what somebody else said, what the
+    judge did not quite say, or the source's."""
+    row = row_of(lead)
+    if any(form.search(row) for form in (_SOMEBODY_ELSE, _NOT_QUITE, _NOT_OWN)):
+        return True
+    return _ELSEWHERE_SAID.search(lead) is not None or is_of_the_source(lead)
+
+
+def supposes(sentence: str) -> bool:
+    """Tell whether a sentence says what scores would be if the picture were another: "If the halo
+    were retouched, S_qua would rise to 9". Who speaks of itself or of its scores may mean it."""
+    match = _SUPPOSED.match(sentence) or _SUPPOSED_BEHIND.search(sentence)
+    if match is None:
+        return False
+    return not _OF_THE_JUDGE.intersection(row_of(match["clause"]))
+
+
+_SUPPOSED = re.compile(
+    r"\W*(?P<clause>(?:if|had|were|without|with|once)[ ][^,;.!?]{4,80}),[^.!?]*"
+    r"\b(?:would|could|might)\b(?![^.!?]*\b(?:but|so)\b)",
+    re.IGNORECASE,
+)
+_SUPPOSED_BEHIND = re.compile(
+    r"^[^.!?]*\b(?:would|could|might)\b[^.!?]*[0-9][ ,]+"
+    r"(?P<clause>(?:if|had|were|without)[ ][^,;.!?]{4,80})[.!?]?\s*$",
+    re.IGNORECASE,
+)
+_OF_THE_JUDGE = any_of("SELF", "YOU", "SCORE", "FACTOR", "SCALE", "JUDGE", "SEE", "LAYOUT", "THIS")
+
+
+_SENTENCES_BEFORE = re.compile(r"^.*[.!?。！？]\s+(?=\S|$)", re.DOTALL)
 
 
 def leads_astray(lead: str) -> bool:
     """Tell whether words that lead up to an image's name make what follows no verdict on it:
     "I will answer in the form", "If I were lenient I'd give"."""
     row = row_of(lead)
-    if _CONDITION.match(row):
+    # "You are right. Image 2: …": what was said before is another sentence.
+    last = row_of(_SENTENCES_BEFORE.sub("", lead))
+    if _CONDITION.match(row) or _SOMEBODY_ELSE.search(last):
         return True
+
     return kind_of(lead.rstrip(_QUOTES)) in _NOT_IN_EARNEST and not _FINAL_WORD.intersection(row)
 
 

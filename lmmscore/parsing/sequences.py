@@ -66,12 +66,20 @@ _CLAUSE_OF_VALUES = re.compile(
     r"(?:[ ]for[ ](?:the[ ])?(?P<images>[^;.\n]*?[0-9](?=,?[ ](?:respectively|in[ ]))))?"
     r"(?:,?[ ]respectively|,?[ ]in[ ](?:this|that)[ ]order)?[ ]*[.;,]?[ ]*(?:and[ ])?(?:the[ ])?"
 )
-_BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*")
+_BEHIND_IMAGE = re.compile(r"[ ]*[)\]]?[ ]*(?:[-=]>|[:=|–—-]|→)?[ ]*")
 _LABELLED_VALUE = re.compile(
     r"[ ]*(?P<label>[A-Z]|[A-Za-z]{0,3}[0-9]{1,2})[ ]*[:=(–—-][ ]*"
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?)[ ]*\)?[ ]*(?:[,;|./]|$)"
 )
 _BEHIND_FACTOR = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*")
+# Around the images that are named between a factor and its numbers.
+_OPENS_A_FACTOR = frozenset(("", "for", "on", "in", "regarding"))
+_IMAGES_LISTED = re.compile(r"[\s,:;(\[]+|\b(?:the|for|of)\b", re.IGNORECASE)
+_PARTED_ALIKE = re.compile(r"[0-9][ ]*[/|][ ]*(?:\w+[ ]?)?[0-9]")
+_GIVEN_IN_TURN = re.compile(
+    r"[ ]*[)\]]?[ ]*(?:[:=]|(?:receive|get|score|earn|are[ ](?:given|rated|scored)|have)\b)[ ]*",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*(?:[:=→]|->)[ ]*")
 # "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
 _ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
@@ -196,8 +204,21 @@ class Sequences:
         """Return the order that the last line states, where no other names a factor: "(The numbers
         are S_acc, S_pre, …, in this order.)" """
         naming = [line for line in self.page.lines if line.factors]
+        ending = self.page.lines[-1] if self.page.lines else None
+        if not naming and ending is not None and self._lists_the_keys(ending):
+            return [factor.key for factor in self.names.factors]
+
         last = len(naming) == 1 and naming[0] is self.page.lines[-1]
         return self._stated_order(naming[0]) if last else []
+
+    def _lists_the_keys(self, line: Line) -> bool:
+        """Tell whether a line states the order of the keys, and nothing else: "(order: acc, …)"."""
+        if not self.names.keys_listed(self.text, line.head, line.end):
+            return False
+
+        rest = _ORDER_WORDS.sub("", self.text[line.head : line.end])
+        keys = {factor.key.casefold() for factor in self.names.factors}
+        return {word.casefold() for word in re.findall(r"\w+", rest)} <= keys
 
     def _stated_order(self, line: Line) -> list[str]:
         """Return the factors of a line that names them and says nothing else."""
@@ -350,9 +371,30 @@ class Sequences:
 
     def _is_sequence(self, line: Line) -> bool:
         """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""
-        if self.n < 2 or len(line.factors) != 1 or line.images:
+        if self.n < 2 or len(line.factors) != 1:
             return False
-        return bool(self._sequence(line))
+        return bool(self._sequence_of_named(line) if line.images else self._sequence(line))
+
+    def _sequence_of_named(self, line: Line) -> list[Listed]:
+        """Read a number for each image, where all of them are named before: `S_acc (Image 1 / Image
+        2): 8 / 5`, "For accuracy, Images 1 and 2 receive 8 and 5, respectively."."""
+        factor, first, last = line.factors[0], line.images[0], line.images[-1]
+        bare = _IMAGES_LISTED.sub("", self.text[factor.end : first.start])
+        numbers = re.findall(r"[0-9]+", self.text[first.start : last.end])
+        counted = numbers == [str(number) for number in range(1, self.n + 1)]
+        lead = self.text[line.head : factor.start].strip().lower()
+        if bare or not counted or lead not in _OPENS_A_FACTOR or first.start < factor.end:
+            return []
+
+        between = self.text[first.start : last.end]
+        joint = _GIVEN_IN_TURN.match(self.text, last.end, line.end)
+        paired = _PARTED_ALIKE.search(between) is not None
+        ordered = _ORDER_STATED.search(self.text, last.end, line.end) is not None
+        if joint is None or not (paired or ordered):
+            return []
+
+        values = self._values(joint.end(), line.end, [factor.key] * self.n)
+        return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
 
     def _sequence(self, line: Line) -> list[Listed]:
         factor = line.factors[0]
@@ -402,7 +444,10 @@ class Sequences:
         if not whole or not self._is_order_certain(lines):
             return {}
 
-        made = {index: self._sequence(self.page.lines[index]) for index in lines}
+        made = {
+            index: self._sequence_of_named(line) if line.images else self._sequence(line)
+            for index, line in ((index, self.page.lines[index]) for index in lines)
+        }
         # Where one of them is off the scale, the others may be of another scale, too.
         off = any(mark.value is None for found in made.values() for _, _, mark in found)
         return {} if off else made
@@ -414,6 +459,9 @@ class Sequences:
         if any(line.head < line.images[0].start + 3 for line in others):
             # What heads the lists may be that image.
             return False
+
+        if all(self.page.lines[index].images for index in lines):
+            return True
 
         # Two numbers for two images may be a coincidence: their order must be stated.
         if self.n > 2 or len(others) < len(above):
@@ -596,10 +644,16 @@ def _grouped(page: Page, cells: _Cells) -> bool:
 
 def _may_be_scores(page: Page, group: _Cells) -> bool:
     """Tell whether the captions above leave numbers scores: what is more than n is no rank."""
-    kinds = {page.lines[index].kind for index, _ in group} - {Kind.VERDICT}
+    lines = [page.lines[index] for index, _ in group]
+    kinds = {line.kind for line in lines} - {Kind.VERDICT}
     if kinds == {Kind.RANKS}:
-        return any((pair.mark.value or 0) > page.n for _, pair in group)
+        # Among more than were shown, any number may be a rank; a ranking may list scores.
+        listed = all(_RANKING.search(line.caption) for line in lines)
+        return listed and any((pair.mark.value or 0) > page.n for _, pair in group)
     return not kinds
+
+
+_RANKING = re.compile(r"^\W*(?:\w+[ ]){0,2}(?:ranking|rangliste|rangfolge)\b", re.IGNORECASE)
 
 
 def _headings(page: Page, groups: Sequence[_Cells]) -> list[int]:

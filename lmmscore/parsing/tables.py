@@ -33,7 +33,9 @@ _IMAGE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
-_COUNT_COLUMN = re.compile(r"|row|line|zeile|#|n[or]\.?|№|编号|番号|번호|序号", re.IGNORECASE)
+_COUNT_COLUMN = re.compile(
+    r"(?:row|line|zeile|item|entry)?[ ]?(?:#|n[or]\.?|№|number|编号|番号|번호|序号)?", re.IGNORECASE
+)
 _FACTOR_COLUMN = re.compile(r"(?:factor|criterion|metric|dimension|aspect)", re.IGNORECASE)
 _RANK_COLUMN = re.compile(
     r"\b(?:rank|ranking|place|placing|standing|rang|platz|puesto|rango|posto|место)\b"
@@ -138,10 +140,15 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
     if any(map(_numbered_at_random, table.rows[:_WIDEST])):
         return False
+    if _name_factors_again(table, names):
+        return False
 
     if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
         # "S_acc | 1/10. S_qua | … ": entries, with bars for colons.
-        return not any(_SCORE_FIRST.match(cell.text) for cell in table.rows[0][:_WIDEST])
+        return not any(
+            _SCORE_FIRST.match(cell.text) or _is_an_entry(_SCALE.sub("", cell.text), names)
+            for cell in table.rows[0][:_WIDEST]
+        )
 
     for row in table.rows[:_WIDEST]:
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
@@ -163,11 +170,27 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
 
+def _name_factors_again(table: ReplyTable, names: Names) -> bool:
+    """Tell whether rows name several factors below a row that does: `S_acc | 8 | S_pre | 7` is a
+    list, with bars for colons, and no heading; a heading that comes again is the same row."""
+    naming = []
+    for row in table.rows[:_WIDEST]:
+        named = [names.factor_named(cell.text) for cell in row[:_WIDEST]]
+        if len({factor.key for factor in named if factor is not None}) > 1:
+            naming.append([cell.text for cell in row])
+
+    return any(row != naming[0] for row in naming)
+
+
 def _is_of_one_factor(head: Row) -> bool:
     """Tell whether a heading is that of images and their scores, on a factor named above."""
     first, *others = (cell.text for cell in head)
     named = _IMAGE_COLUMN.fullmatch(first) or _NUMBER_COLUMN.fullmatch(first)
     return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
+
+
+def _heads_only_scores(others: Row) -> bool:
+    return sum(bool(_EXACTLY_SCORES.fullmatch(cell.text)) for cell in others) == 1
 
 
 _SCORE_FIRST = re.compile(r"[0-9]+(?:[.,][0-9]+)?[ ]?(?:/|out of)[ ]?[0-9]+\W+[^\W\d]")
@@ -239,8 +262,14 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
 
 def _is_left_blank(run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
     """Tell whether all cells but one of a table's row are blank: "| Image 5 |  |  |"."""
-    bars = line[0].count("|")
-    return bars > 2 and bool(run) and run[0][0].count("|") == bars
+    columns = _columns(line[0])
+    return columns > 2 and bool(run) and _columns(run[0][0]) == columns
+
+
+def _columns(line: str) -> int:
+    """Return how many cells the bars of a line part, with or without bars around them."""
+    framed = _BAR_FIRST.match(line) is not None
+    return line.count("|") + 1 - framed - (framed and line.rstrip().endswith("|"))
 
 
 def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
@@ -254,7 +283,7 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
 
     between = text[run[-1].end() : line.start()]
     parted = between.count("\n") > 1 and len(run) > 1
-    if parted and (_heads_in_words(line) or _opens_with_a_corner(line)):
+    if parted and (_heads_in_words(line) or _opens_with_a_corner(line) or _heads_a_score(line)):
         return False
 
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
@@ -279,6 +308,11 @@ def _heads_in_words(line: re.Match[str]) -> bool:
     )
 
 
+def _heads_a_score(line: re.Match[str]) -> bool:
+    """Tell whether one of the cells behind the first is that over scores."""
+    return any(map(_EXACTLY_SCORES.fullmatch, _bare_cells(line)[1:]))
+
+
 def _opens_with_a_corner(line: re.Match[str]) -> bool:
     """Tell whether the first cell is one that stands where headings meet: "Factor / Image"."""
     words = {word.lower() for word in _CORNER_WORD.findall(_bare_cells(line)[0])}
@@ -297,11 +331,23 @@ def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
     framed = len(barred) * 2 > len(body)
 
     rows = [_cells(row, framed=framed) for row in lines]
+    widths = [len(row) for row in rows]
+    usual = max(set(widths), key=widths.count, default=0)
+    for at, line in enumerate(lines):
+        other = _cells(line, framed=not framed)
+        if widths[at] != usual and len(other) == usual and _is_framed_otherwise(line, framed):
+            # A row that leaves out the bars around it, or has them where the others do not.
+            rows[at] = other
+
     if len(rows) >= 2 and max(map(len, rows)) > 1:
         yield ReplyTable(rows, run[0].start(), run[-1].end())
 
 
 _BAR_FIRST = re.compile(r"[ >]*\|")
+
+
+def _is_framed_otherwise(line: re.Match[str], framed: bool) -> bool:
+    return (_BAR_FIRST.match(line[0]) is None) is framed
 
 
 def _cells(line: re.Match[str], *, framed: bool) -> Row:
@@ -340,14 +386,23 @@ def _spaced(
 
         for separator in _separators(line[0]):
             head = _split(line, separator)
-            below = lines[index][0] if index < len(lines) else ""
+            below = _below(lines, index, names)
             if len(head) < 2 or not _is_head(head, below, names):
                 continue
 
-            rows, index = _rows(lines, index, separator, head, written)
-            if rows:
-                yield ReplyTable([head, *rows], line.start(), lines[index - 1].end())
+            rows, after = _rows(lines, index, separator, head, written, names)
+            table = ReplyTable([head, *rows], line.start(), lines[after - 1].end())
+            if rows and not _name_factors_again(table, names):
+                index = after
+                yield table
                 break
+
+
+def _below(lines: Sequence[re.Match[str]], index: int, names: Names) -> str:
+    """Return the first line under a heading, but for rules and for what is no score: "Range"."""
+    found = [line[0] for line in lines[index : index + 4] if not _RULE.fullmatch(line[0])]
+    named = [line for line in found[:2] if _names_one(_first_cell(line), names)]
+    return next(iter(named or found), "")
 
 
 def _separators(line: str) -> Iterator[str]:
@@ -368,7 +423,9 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
         # A factor in the first column leaves no room for the images, unless there is only one.
         return names.factor_named(head[0].text) is None or _is_one_row(head, below, names)
 
-    return _heads_scores(head, names) or _heads_images(head, below, names)
+    if _heads_scores(head, names) or _heads_images(head, below, names):
+        return True
+    return _heads_one_score(head, below, names)
 
 
 def _heads_factors(head: Row, names: Names) -> bool:
@@ -397,13 +454,36 @@ def _heads_scores(head: Row, names: Names) -> bool:
     return _is_of_one_factor([head[0], *head[2:]])
 
 
+def _heads_one_score(head: Row, below: str, names: Names) -> bool:
+    """Tell whether a score and something else stand in each row: `Factor  Score  Max`.
+
+    Then a number may be either, and the place where it stands says which.
+    """
+    corner, *others = (cell.text for cell in head)
+    images = [names.image_named(text) is not None for text in others]
+    if len(others) < 2 and not _FACTOR_COLUMN.fullmatch(corner):
+        return False
+
+    if any(_has_a_number(c) and not image for c, image in zip(head[1:], images, strict=True)):
+        return False
+
+    if not _names_one(_first_cell(below), names) or not _may_be_a_corner(corner, names):
+        return False
+
+    scored = (_EXACTLY_SCORES.fullmatch(text) or _SCORE_COLUMN.fullmatch(text) for text in others)
+    return any(images) or any(scored)
+
+
+def _first_cell(line: str) -> str:
+    return re.split(r"[,;]", _GAP.split(line.strip())[0])[0]
+
+
 def _heads_images(head: Row, below: str, names: Names) -> bool:
     """Tell whether images head columns, and nothing else there has a number."""
     if len(head) < 3:
         return False
 
-    first = re.split(r"[,;]", _GAP.split(below.strip())[0])[0]
-    by_factor = names.factor_named(first) is not None
+    by_factor = names.factor_named(_first_cell(below)) is not None
     # Under "Factor", and beside factors, a bare 1 or A is an image, too.
     cornered = by_factor and _FACTOR_COLUMN.fullmatch(head[0].text) is not None
 
@@ -436,8 +516,11 @@ def _is_one_row(head: Row, below: str, names: Names) -> bool:
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
 
 
+_SCALE = re.compile(r"(?:/|\bout of|\b(?:0|1) ?[-–—] ?|\b(?:0|1) to )[ ]?[0-9]+\b", re.IGNORECASE)
+
+
 def _has_a_number(cell: TableCell) -> bool:
-    bare = _IN_BRACKETS.sub("", cell.text)
+    bare = _SCALE.sub("", _IN_BRACKETS.sub("", cell.text))
     return _OF_A_NUMBER.search(bare) is not None
 
 
@@ -451,6 +534,7 @@ def _rows(
     separator: str,
     head: Row,
     written: Callable[[int], int],
+    names: Names,
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
     first = index
@@ -467,41 +551,77 @@ def _rows(
         if "\n\n" in line.string[lines[index - 1].end() : line.start()]:
             break
 
-        short = not separator and 1 < len(row) < width
+        if not separator and len(row) == 1 and _names_one(row[0].text, names):
+            # A row left blank, or one that heads those below it.
+            rows.append(row)
+            index += 1
+            continue
+
         # A comma too many or too few: that row says nothing, the others stay what they are.
         slipped = bool(separator) and abs(len(row) - width) == 1 and all(map(_is_score, row[1:]))
-        if len(row) != width and not short and not (slipped and rows):
+        aligned = not separator and len(row) > 1
+        if len(row) != width and not aligned and not (slipped and rows):
             break
         values = row[labels:]
         if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in values):
             break
 
-        # Columns that are only aligned say nothing of which cell is missing.
-        astray = len(row) != width or (not separator and not _stand_below(head, row, line, written))
-        rows.append(row[:1] if astray else row)
+        if aligned:
+            row = _under(head, row, line, written)
+        elif len(row) != width:
+            row = row[:1]
+
+        rows.append(row)
         numeric = numeric or any(_NUMERIC.match(cell.text) for cell in values)
         index += 1
 
     return (rows, index) if numeric else ([], first)
 
 
-def _stand_below(head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]) -> bool:
-    """Tell whether the cells of a row stand under their headings, or are parted all alike.
+def _names_one(label: str, names: Names) -> bool:
+    """Tell whether a label is the name of a factor or of an image."""
+    return names.factor_named(label) is not None or names.image_named(label) is not None
 
-    As many cells as headings may still be one too few and one too many.
+
+_NEAR = 2
+"""How far beside its heading a cell may stand, in characters."""
+
+
+def _under(head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]) -> Row:
+    """Return a cell for each heading: what stands under it, or a blank one. Where that cannot be
+    told, only the first, which says what the row is of.
+
+    As many cells as headings may still be one too few and one too many, unless they are parted all
+    alike, by little.
     """
     gaps = {len(gap) for gap in _GAP.findall(line[0].strip())}
-    if len(gaps) == 1:
-        return True
+    if len(row) == len(head) and len(gaps) == 1 and max(gaps) <= _NARROW:
+        return row
 
     titles = _places(head, line.string.rfind("\n", 0, head[-1].start) + 1, written)
-    for column, (left, right) in enumerate(_places(row, line.start(), written)):
-        distances = [max(first - right, left - last) for first, last in titles]
-        own = distances.pop(column)
-        if own > 0 and any(other <= own for other in distances):
-            return False
+    cells = [replace(cell, text="") for cell in row[:1] * len(head)]
+    taken = -1
+    for cell, (left, right) in zip(row, _places(row, line.start(), written), strict=True):
+        if left > titles[-1][1] + _NEAR:
+            # Under no heading: a remark.
+            break
 
-    return True
+        distances = [max(first - right, left - last) for first, last in titles]
+        column = distances.index(min(distances))
+        clear = all(
+            at == column or max(0, distance) > max(0, distances[column])
+            for at, distance in enumerate(distances)
+        )
+        if not clear or column <= taken or distances[column] > _NEAR:
+            return row[:1]
+
+        cells[column] = cell
+        taken = column
+
+    return cells
+
+
+_NARROW = 4
 
 
 def _places(row: Row, edge: int, written: Callable[[int], int]) -> list[Span]:
@@ -555,13 +675,52 @@ def entries_of(
     """Return what a table says, by what its heading and its first columns name, and the image and
     the factor above it."""
     found: list[Entry] = []
-    for block in _side_by_side(table):
-        found += _TableReader(block, above, names, factor).entries()
+    for block in _side_by_side(table, names):
+        for part, image, key in _sections(block, names, above, factor):
+            found += _TableReader(part, image, names, key).entries()
 
     return _without_repetition(found)
 
 
-def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
+def _sections(
+    table: ReplyTable, names: Names, above: int | None, factor: str | None
+) -> list[tuple[ReplyTable, int | None, str | None]]:
+    """Return the parts of a table in which rows head others, each with what heads it: a factor
+    over rows of images, or an image over rows of factors."""
+    head, *body = table.rows
+    heading = [row[0].text for row in body if _is_alone(row)]
+    headed = [row[0].text for row in body if not _is_alone(row)]
+    if not heading or any(names.factor_named(cell.text) for cell in head):
+        return [(table, above, factor)]
+
+    by_factor = all(map(names.factor_named, heading)) and None not in map(names.image_named, headed)
+    by_image = None not in map(names.image_named, heading) and any(map(names.factor_named, headed))
+    if by_factor is by_image:
+        return [(table, above, factor)]
+
+    made: list[tuple[ReplyTable, int | None, str | None]] = []
+    rows: list[Row] = []
+    for row in body:
+        if not _is_alone(row):
+            rows.append(row)
+            continue
+
+        rows = []
+        named = names.factor_named(row[0].text)
+        key = named.key if named is not None and by_factor else None
+        image = names.image_named(row[0].text) if by_image else None
+        made.append((replace(table, rows=rows), image, key))
+        rows.append(head)
+
+    return [each for each in made if len(each[0].rows) > 1]
+
+
+def _is_alone(row: Row) -> bool:
+    """Tell whether nothing stands in a row but its label."""
+    return bool(row[0].text) and not any(cell.text for cell in row[1:])
+
+
+def _side_by_side(table: ReplyTable, names: Names) -> list[ReplyTable]:
     """Return the tables of one that repeats its first heading: `Image | S_acc | Image | S_acc`."""
     head = table.rows[0][:_WIDEST]
     title = head[0].text.casefold()
@@ -576,6 +735,11 @@ def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
 
     # A row of another length has a bar too many or too few: nobody knows in which block.
     rows = [row for row in table.rows if len(row) == len(head)]
+    labels = [row[start].text for row in rows[1:] for start in starts[1:]]
+    if not all(not text or _is_a_label(text, names) for text in labels):
+        # "#" may as well head anything.
+        return [table]
+
     blocks = []
     for start, end in zip(starts, ends, strict=True):
         if not head[end - 1].text:
@@ -587,6 +751,12 @@ def _side_by_side(table: ReplyTable) -> list[ReplyTable]:
         blocks.append(replace(table, rows=filled))
 
     return blocks
+
+
+def _is_a_label(text: str, names: Names) -> bool:
+    """Tell whether a cell can say what its row is of: an image, a factor, or no scores at all."""
+    named = names.image_labelled(text) is not None or names.factor_named(text) is not None
+    return named or is_no_verdict(text)
 
 
 def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
@@ -620,8 +790,9 @@ class _TableReader:
         """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
-        self.factor = factor
-        """The factor that heads the whole table."""
+        named = self._factor_in(self.head[0]) if _heads_only_scores(self.head[1:]) else None
+        self.factor = named or factor
+        """The factor that heads the whole table, or stands in its corner."""
 
     def _without_numbering(self, rows: list[Row], above: int | None) -> list[Row]:
         """Return the rows without a first column that counts them, before one of factors or of
@@ -723,12 +894,12 @@ class _TableReader:
         if not self._may_hold_scores():
             return []
 
-        columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
-        first = [self._factor_in(row[0]) for row in self.rows]
+        columns = self._factors_of(self.head[:_WIDEST])
+        first = self._factors_of([row[0] for row in self.rows])
         if any(columns[1:]) or self._is_one_row_a_factor(columns, first):
             return self._images_as_rows(columns)
 
-        if not any(first) and self.factor is not None and _is_of_one_factor(self.head):
+        if self.factor is not None and self._is_of_one_factor(columns, first):
             return self._of_one_factor(self.factor)
 
         if not any(first):
@@ -740,6 +911,14 @@ class _TableReader:
             return self._images_as_columns(images, first[1:])
 
         return self._one_image(first)
+
+    def _is_of_one_factor(self, columns: Sequence[str | None], first: Sequence[str | None]) -> bool:
+        """Tell whether rows are of images, and all scores of the factor above or in the corner."""
+        if any(first[1:]):
+            return False
+        if columns[0] is None:
+            return _is_of_one_factor(self.head) or _heads_only_scores(self.head[1:])
+        return columns[0] == self.factor and self._names_images(self.body, 0)
 
     def _is_one_row_a_factor(
         self, columns: Sequence[str | None], first: Sequence[str | None]
@@ -758,6 +937,42 @@ class _TableReader:
 
         factor = self.names.factor_named(cell.text)
         return factor.key if factor else None
+
+    def _factors_of(self, cells: Sequence[TableCell]) -> list[str | None]:
+        """Return the factor whose scores each heading heads.
+
+        Another word beside a factor's name makes it another quantity, "errors (S_acc)", unless it
+        is one for scores. Words that are unknown may translate the names: then all names have one,
+        and each its own.
+        """
+        keys = [self._factor_in(cell) for cell in cells]
+        words = [
+            _beside_a_name(cell.text, self.names) if key else ""
+            for cell, key in zip(cells, keys, strict=True)
+        ]
+        if not any(words):
+            return keys
+
+        headings = list(zip(keys, words, strict=True))
+        named = [cell.text for cell, key in zip(cells, keys, strict=True) if key]
+        translated = len(set(keys) - {None}) > 1 and all(map(_TWO_PARTS.fullmatch, named))
+        own = self._own_words(headings, translated=translated or self.names.only is not None)
+        return [key if not beside or beside in own else None for key, beside in headings]
+
+    def _own_words(
+        self, headings: Sequence[tuple[str | None, str]], *, translated: bool
+    ) -> set[str]:
+        """Return the words beside factors' names that may belong to these."""
+        clear = {key for key, words in headings if key and not words}
+        odd = [(key, words) for key, words in headings if words]
+        made = set()
+        for key, words in odd:
+            shared = any(words == other for of, other in odd if of != key)
+            known = translated or is_plain(words)
+            if known and not shared and key not in clear and not _OF_ANOTHER_UNIT.search(words):
+                made.add(words)
+
+        return made
 
     def _image(self, cell: TableCell) -> int | None:
         if is_no_verdict(cell.text):
@@ -944,6 +1159,10 @@ class _TableReader:
             # 3/10 is no third of ten images.
             return []
 
+        if any(self.names.image_named(cell.text) is not None for cell in self.head[1:]):
+            # Images that head columns are not those of the rows.
+            return []
+
         scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
         column = _score_column(self.head, scored, 2)
         if column is not None and _IMAGE_COLUMN.fullmatch(_title(self.head, column)):
@@ -1048,6 +1267,10 @@ def _says_it_is_none(remark: str) -> bool:
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
     titles = {column: head[column].text for column in range(first, len(head))}
+    final = _matching(_FINAL_COLUMN, titles)
+    if len(final) == 1:
+        return final[0]
+
     called = _matching(_EXACTLY_SCORES, titles)
     if len(called) == 1 and not is_no_verdict(titles[called[0]]):
         return called[0]
@@ -1060,6 +1283,12 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return named[0] if named else first
 
     headings = {column: titles.get(column, "") for column in numeric}
+    if not head and not all(
+        _are_words(rows, at) for at in range(first, width) if at not in numeric
+    ):
+        # What has no heading may as well be the column in which scores are missing.
+        return None
+
     if len(numeric) == 1:
         # "Factor | A | Overall", with nothing under A: the numbers are not what was asked for.
         heading = headings[numeric[0]]
@@ -1067,6 +1296,13 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
         return numeric[0] if clear and _may_head_scores(heading) else None
 
     return _column_of_several(headings, rows)
+
+
+_FINAL_COLUMN = re.compile(
+    r"(?:my[ ])?final(?:[ ](?:scores?|ratings?|points|grade|marks?|value|result|verdict))?"
+    r"(?:[ ]?(?:\([^()]*\)|/[ ]?[0-9]+))?|最终(?:评分|得分|分数)?|最終(?:スコア|評価)?",
+    re.IGNORECASE,
+)
 
 
 def _is_left_empty(titles: Mapping[int, str], rows: Sequence[Row]) -> bool:
@@ -1089,6 +1325,16 @@ def _column_of_several(headings: Mapping[int, str], rows: Sequence[Row]) -> int 
         clear = _weighted(clear, headings, rows)
 
     return clear[0] if len(clear) == 1 else None
+
+
+def _are_words(rows: Sequence[Row], column: int) -> bool:
+    """Tell whether a column holds remarks."""
+    cells = [row[column].text for row in rows if column < len(row)]
+    remarks = [text for text in cells if len(text.split()) > 1 or len(text) > _LONGEST_SIGN]
+    return 2 * len(remarks) >= len(cells)
+
+
+_LONGEST_SIGN = 6
 
 
 def _matching(pattern: re.Pattern[str], titles: Mapping[int, str]) -> list[int]:
@@ -1146,6 +1392,47 @@ _OF_ANOTHER_UNIT = re.compile(
 )
 
 
+_SCORE_WORDS = frozenset(
+    """score scores scored rating ratings points point pts mark marks grade grades value final my
+    the of for on in subscore sub factor factors criterion metric dimension aspect f q
+    punkte punkt bewertung note nota puntuación puntos 分 评分 得分 分数 点 点数 スコア 점수 점
+    баллы балл оценка""".split()
+)
+"""What may stand before a factor's name in the heading of its scores."""
+_SCALE_WORDS = _SCORE_WORDS | frozenset(
+    """out max maximum min minimum scale from to is are as better best worst high higher highest
+    low lowest a an per each integer whole decimal decimals up bis von auf sur sobre skala besser
+    满分""".split()
+)
+"""What may stand behind it."""
+
+
+@lru_cache(maxsize=1024)
+def _beside_a_name(heading: str, names: Names) -> str:
+    """Return what stands beside a factor's name in a heading, or before it, and is neither the name
+    again nor a word for scores or their scale: "conf." of "conf. (Accuracy)"."""
+    found = _TWO_PARTS.fullmatch(heading)
+    if found is None or names.is_name(heading):
+        return ""
+
+    for part, known in zip(found.groups(), (_SCORE_WORDS, _SCALE_WORDS), strict=True):
+        bare = _NUMBERING.sub("", part)
+        if names.factor_named(bare) is not None:
+            continue
+
+        words = {word.lower() for word in _CORNER_WORD.findall(bare)}
+        if not words <= known:
+            return " ".join(bare.lower().split())
+
+    return ""
+
+
+_TWO_PARTS = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
+_NUMBERING = re.compile(
+    r"^\s*(?:[A-Za-z]{1,10}[ ]?)?[0-9]{1,2}[.):]?\s*(?=[^\W\d])|^\s*F[0-9]{1,2}\s*$"
+)
+
+
 def _may_head_scores(heading: str) -> bool:
     """Tell whether a column of that name may hold this judge's scores: not "Last year"."""
     bare = _IN_BRACKETS.sub("", heading)
@@ -1155,7 +1442,10 @@ def _may_head_scores(heading: str) -> bool:
 
 
 def _is_number(row: Row, column: int) -> bool:
-    return column < len(row) and _NUMERIC.match(row[column].text) is not None
+    return column < len(row) and _A_NUMBER.match(row[column].text) is not None
+
+
+_A_NUMBER = re.compile(rf"[(\[<~≈]*[ ]?(?:{_NUMERIC.pattern}|[0-9]+(?:[.,][0-9]+)?[)\]>])", re.I)
 
 
 def _title(head: Row, column: int) -> str:

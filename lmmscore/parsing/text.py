@@ -55,12 +55,16 @@ _MARKS = re.compile(
     | (?P<footnote>(?:(?<=[0-9])|(?<=[0-9]\*)|(?<=[0-9]\*\*))
         (?:<sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[\^[\w-]{1,12}\]
         |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§¶]{1,2}|\^\{?\\d?dag(?:ger)?\}?)|\[[0-9]{1,2}\])
+    | (?P<raised>(?:(?<=<td>)|(?<=<th>)|(?<=\|)|(?<=\|[ ]))
+        <sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>)    # of a cell that holds nothing else
     | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
     | (?P<arrow>\\(?:rightarrow|to|longrightarrow|Rightarrow|implies)(?![A-Za-z])
         |[\u2192\u2794\u2799-\u27bf\u21d2\u27f6\u27f9\u2b62\u21a6\u2b95\u21fe\u2b06\u27a1\u2b07])
     | (?P<times>\\(?:times|cdot)(?![A-Za-z]))
+    | (?P<spanning>\\multicolumn\{(?P<columns>[0-9]{1,2})\}\{[^{}\n]{0,40}\}
+        \{(?P<spanned>(?:[^{}\n]|\{[^{}\n]{0,80}\}){0,200})\})
     | (?P<environment>\\(?:begin|end)\{[a-z*]{1,20}\}(?:\{[^{}\n]{0,60}\})?|\\hline
         |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
     | (?P<newline>\\\\)
@@ -374,6 +378,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
     groups = match.groupdict()
     if groups["tag"]:
         return _tag_in_words(match[0], text, match.start())
+    if groups["spanning"]:
+        return _over_columns(match["spanned"], int(match["columns"]))
     if groups["fraction"]:
         return f"{match['upper']}/{match['lower']}"
     if groups["entity"]:
@@ -394,7 +400,7 @@ def _made_plain(match: re.Match[str], text: str) -> str:
 
 _NOTE = re.compile(
     r"""
-    (?:^|[,;.][ ])[ >*|$]*(?P<mark>
+    (?:^|[,;.][ ]|<(?:p|li|small|div|br[ ]?/?)>)[ >*|$]*(?P<mark>
       <sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>|\[[0-9]{1,2}\]|[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§¶]{1,2}
       |\\d?dag(?:ger)?)
     [$.:)]*[ ]*(?=[^\W\d_])
@@ -458,9 +464,10 @@ def _parts_cells(match: re.Match[str], text: str) -> bool:
     if text[begin : match.start()].strip() or "&" in match[0]:
         return True
 
-    line, _, rest = text[begin : begin + 1000].partition("\n")
-    below = rest.partition("\n")[0]
-    return line.count("\t") > 1 and below.count("\t") == line.count("\t") and below[0] != "\t"
+    block = text[text.rfind("\n\n", 0, begin) + 1 : begin + _LONGEST_CELL * 2].partition("\n\n")[0]
+    tabs = text[begin : begin + _LONGEST_CELL * 2].partition("\n")[0].count("\t")
+    lines = [line for line in block.split("\n") if line.strip() and line[0] != "\t"]
+    return tabs > 1 and any(line.count("\t") == tabs for line in lines)
 
 
 _WORDS_FOR = {
@@ -474,6 +481,7 @@ _WORDS_FOR = {
     "token": "",
     "struck": "",
     "crossed": "",
+    "raised": "",
 }
 
 
@@ -494,9 +502,11 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
         return " " if "|" in line else "\n"
 
     if name in {"td", "th"}:
-        return "" if match["close"] else "| "
+        return _cell_in_words(match, text, place)
     if name == "tr":
         return " |\n" if match["close"] else "\n"
+    if name == "pre" and _is_beside_others(match, text, place):
+        return "\n" if match["close"] else _element_in_words(match)
     if re.fullmatch(_INLINE, name):
         return ""
     if name in _BLANKS and f"</{name}" not in text:
@@ -504,6 +514,57 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
     if re.fullmatch(_BLOCK, name) or match["close"]:
         return "\n"
     return _element_in_words(match)
+
+
+def _over_columns(content: str, columns: int) -> str:
+    """Return a cell that goes over several columns as that many cells.
+
+    A number that stands in all of them at once is no score of any.
+    """
+    content = _LATEX_MARK.sub("", content)
+    if columns > 1 and _ONE_NUMBER.fullmatch(content):
+        content = "?"
+    return content + " | " * (columns - 1)
+
+
+_LATEX_MARK = re.compile(r"\\[A-Za-z]{1,12}(?=\{)|[{}\\$]")
+_ONE_NUMBER = re.compile(r"[\W_]*[0-9]+(?:[.,][0-9]+)?(?:\s*/\s*[0-9]+)?[\W_]*")
+_COLUMNS = re.compile(r"\bcolspan\s*=\s*[\"']?([0-9]{1,2})", re.IGNORECASE)
+_CELL_OPENS = re.compile(r"<t[dh]\b[^<>]{0,200}>", re.IGNORECASE)
+_LONGEST_CELL = 500
+
+
+def _cell_in_words(match: re.Match[str], text: str, place: int) -> str:
+    """Return a bar for a cell that opens, and behind one that closes as many as it goes over."""
+    if not match["close"]:
+        columns = _COLUMNS.search(match["attributes"] or "")
+        content = text[place + len(match[0]) : place + _LONGEST_CELL].partition("</")[0]
+        wide = columns is not None and int(columns[1]) > 1
+        return "| ? " if wide and _ONE_NUMBER.fullmatch(content) else "| "
+
+    opens = _CELL_OPENS.findall(text, max(0, place - _LONGEST_CELL), place)
+    columns = _COLUMNS.search(opens[-1]) if opens else None
+    return " | " * (int(columns[1]) - 1) if columns is not None else ""
+
+
+_ELEMENT = (
+    rf"(?!(?:{_INLINE}|{_BLOCK}|{_DRAFT_TAGS}|t[dhr]|br)\b)"
+    r"[A-Za-z_][\w.:-]{0,60}(?:\s[^<>]{0,200})?"
+)
+_ELEMENT_BEFORE = re.compile(rf"<(?:/{_ELEMENT}|{_ELEMENT}/)>\s*\Z", re.IGNORECASE)
+_ELEMENT_BEHIND = re.compile(rf"\s*<{_ELEMENT}>", re.IGNORECASE)
+
+
+def _is_beside_others(match: re.Match[str], text: str, place: int) -> bool:
+    """Tell whether `<pre>` stands beside elements that are none of HTML's: then it is one of them,
+    and its name that of a factor."""
+    opens = text.rfind("<pre", 0, place) if match["close"] else place
+    closes = place if match["close"] else text.find("</pre>", place)
+    if opens < 0 or closes < 0:
+        return False
+
+    before = _ELEMENT_BEFORE.search(text, max(0, opens - _LONGEST_CELL), opens)
+    return before is not None or bool(_ELEMENT_BEHIND.match(text, closes + len("</pre>")))
 
 
 def _element_in_words(match: re.Match[str]) -> str:

@@ -315,7 +315,7 @@ def test_image_0_is_not_the_only_image_where_a_row_of_image_1_cannot_be_read():
     """A row whose cells stand astray has its image all the same."""
     text = (
         "#        S_acc  S_pre  S_qua  S_real\n"
-        "1        7             5      6\n"
+        "1        7    5  6\n"
         "Image 0  6      5      4      3\n"
     )
     assert not read_text(text, FOUR, 1).scores

@@ -473,8 +473,138 @@ def test_a_number_above_its_factor_is_not_that_of_the_factor_before(reason):
     assert read_text(text, FOUR, 1).scores.items() <= right.items()
 
 
-def test_a_number_that_a_colon_joins_to_the_next_name_is_not_the_last_ones():
+@pytest.mark.parametrize("joint", [":", " =", " for", ". for", ". for the", " in"])
+def test_a_number_joined_to_the_next_name_is_not_the_last_ones(joint):
     """Where numbers stand before names and one is missing, the others must not slip."""
-    text = "Image 2: …: S_acc …: S_pre 6/10.: S_qua 2/10.: S_real"
+    text = f"Image 2: …{joint} S_acc …{joint} S_pre 6/10{joint} S_qua 2/10{joint} S_real"
     found = read_text(text, FOUR, 2).scores
     assert found.items() <= {(2, "qua"): 6, (2, "real"): 2}.items()
+
+
+def test_a_number_on_a_line_of_its_own_may_head_the_next_image():
+    """A missing score is not filled in by the number of the image that comes next."""
+    text = "Image 1\n- S_pre=\n*** 2 ***\n- S_acc=3\n- S_qua=5\n- S_real=8"
+    assert (1, "pre") not in read_text(text, FOUR, 2).scores
+
+
+def test_the_number_of_the_only_image_is_not_its_missing_score():
+    """Where each entry begins with the image's number, an entry without more has no score."""
+    text = "S_acc – 1\nS_pre – 1 4\nS_qua – 1 3\nS_real – 1 1"
+    assert (1, "acc") not in read_text(text, FOUR, 1).scores
+
+
+@pytest.mark.parametrize("label", ["Two", "Scores (second):", "And number 2", "(B)"])
+def test_an_image_without_scores_does_not_get_those_of_the_next(label):
+    """Words between a heading and the first score may name another image, however they do."""
+    text = f"Image 1:\n{label}\n- S_acc: 9\n- S_pre: 2\n- S_qua: 4\n- S_real: 6"
+    assert read_text(text, FOUR, 2).scores == {}
+
+
+def test_a_list_behind_a_blank_line_is_not_that_of_the_image_above():
+    """A factor that was left without a score has had its turn, dots or not."""
+    text = "Image 1: S_acc .... - S_pre .... - S_qua .... 4\n\nS_acc .... 6 S_pre .... 5"
+    assert read_text(text, FOUR, 2).scores == {(1, "qua"): 4}
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "See image 2.",
+        "(see image 2)",
+        "As in image 2.",
+        "Look at image 2.",
+        "Ahead of image 2",
+        "Voir image 2.",
+        "Ver imagen 2.",
+        "见图2。",
+        "不如图像2",
+        "Смотри изображение 2.",
+        "Requested edit 2: the dog",
+        "Sub-edit 2:",
+        "**Image 2 is better here.**",
+        "By the way, image 2 has the better sky.",
+    ],
+)
+@pytest.mark.parametrize("heads", [("## Image 1", "## Image 2"), ("## Red coat", "## Green coat")])
+def test_a_mention_amid_scores_is_no_heading(remark: str, heads: tuple[str, str]) -> None:
+    """What follows stays with the image that heads it, or with none."""
+    first, second = heads
+    reply = f"{first}\nS_acc: 7\n{remark}\nS_qua: 8\n\n{second}\nS_acc: 5\nS_pre: 4\n"
+    assert (2, "qua") not in read_reply(Reply(reply), FOUR, 2).scores
+
+
+@pytest.mark.parametrize(
+    "below", ["↑ Image {}", "*Above: Image {}*", "(The list above is for Image {}.)", "— Image {}"]
+)
+def test_images_named_below_their_scores_head_nothing(below: str) -> None:
+    """What stands under such a line is of the next image."""
+    lists = ("S_acc: 9\nS_pre: 2", "S_acc: 4\nS_pre: 6\nS_qua: 3")
+    reply = "\n\n".join(
+        f"{scores}\n{below.format(number)}" for number, scores in enumerate(lists, start=1)
+    )
+    scores = read_reply(Reply(reply), FOUR, 2).scores
+    right = {(1, "acc"): 9, (1, "pre"): 2, (2, "acc"): 4, (2, "pre"): 6, (2, "qua"): 3}
+    assert all(right.get(cell) == score for cell, score in scores.items())
+
+
+@pytest.mark.parametrize("cell", ["S_acc, Image 2:", "S_acc (Image 2)", "Image 2 – S_acc:"])
+def test_a_number_below_a_cell_is_of_that_cell(cell: str) -> None:
+    """Not of the image whose entry stands before it."""
+    scores = read_reply(Reply(f"Image 1 – S_acc: –\n{cell}\n  - 7/10\n"), FOUR, 2).scores
+    assert (1, "acc") not in scores
+
+
+def test_another_image_in_the_same_sentence_is_mentioned() -> None:
+    """The sentences that follow are not said of it."""
+    reply = (
+        "Now image 1. Quality gets 7; image 2 has the softer light. Realism stands at 10. "
+        "Now image 2. Quality gets 4."
+    )
+    assert (2, "real") not in read_reply(Reply(reply), FOUR, 2).scores
+
+
+def test_labels_that_count_factors_are_no_images() -> None:
+    """They restart under every heading."""
+    factors = ("S_acc", "S_pre", "S_qua", "S_real")
+    blocks = [
+        f"## Image {image}\n"
+        + "\n".join(f"Nr. {nr}: {name}: {image + nr}" for nr, name in enumerate(factors, 1))
+        for image in (1, 2)
+    ]
+    scores = read_reply(Reply("\n\n".join(blocks)), FOUR, 2).scores
+    assert {cell: int(score) for cell, score in scores.items()} == {
+        (image, key): image + nr
+        for image in (1, 2)
+        for nr, key in enumerate(("acc", "pre", "qua", "real"), 1)
+    }
+
+
+def test_numbers_in_descriptive_file_names_name_no_image() -> None:
+    """The second of four pictures is not the one whose name ends in 2."""
+    files = ("red-hat.png", "blur.png", "dusk-2.png", "dogs.png")
+    reply = "\n".join(["S_acc", *(f"- {file}: {7 - nr}" for nr, file in enumerate(files))])
+    assert read_reply(Reply(reply), FOUR, 4).scores.get((2, "acc")) in (None, 6)
+
+
+PAIR = FOUR[:2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("The image has a high level of accuracy with a score of 9.", {"acc": 9}),
+        ("The picture shows a wedding cake with an accuracy score of 8.", {"acc": 8}),
+        ("Thus, the overall score would be 8 for accuracy and 1 for preservation.", None),
+        ("So, the scores would be 8 for accuracy and 1 for preservation.", None),
+        ("The score would be 8 for accuracy and 1 for preservation without the halo.", {}),
+        ("For a better edit, the score would be 8 for accuracy and 1 for preservation.", {}),
+        ("In that case the score would be 8 for accuracy and 1 for preservation.", {}),
+        ("The source image has a high level of accuracy with a score of 9.", {}),
+        ("An expert's picture would have an accuracy score of 8.", {}),
+    ],
+)
+def test_a_description_may_end_in_a_score(reply: str, scores: dict[str, int] | None) -> None:
+    """Of the only image, and of nothing that is supposed."""
+    found = read_reply(Reply(reply), PAIR, 1).scores
+    wanted = {"acc": 8, "pre": 1} if scores is None else scores
+    assert {key: int(score) for (_, key), score in found.items()} == wanted
