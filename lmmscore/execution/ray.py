@@ -169,14 +169,18 @@ class Keeper:
         self._elsewhere = [Ledger(path, read_only=True) for path in elsewhere]
         self._protocol = protocol
         self._under_way: dict[str, tuple[asyncio.Event, int]] = {}
-        """What is being asked, and by which player."""
+        """What is being asked, and by which life of a player."""
+        self._lives: dict[int, int] = {}
+        """The process that each player now is: a number of its own for every start."""
+        self._over: set[int] = set()
+        """Lives that another process goes on with."""
         self._limits = limits
         self._pace: Pace | None = None
         self._spending = spending_of(folder, ledger)
         self._budget: Budget | None = None
-        self._tickets = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._set_aside: dict[int, tuple[int, Reservation]] = {}
-        """Money in flight: by ticket, whose it is and how much."""
+        """Money in flight: by ticket, whose life it is of and how much."""
         self._stopping: JudgeError | None = None
 
     def protocol(self) -> Protocol:
@@ -187,20 +191,36 @@ class Keeper:
         """Return a judge by every name under which its answers may be on record."""
         return KnownAnswers(self._ledger, asker).askers
 
-    def begin(self, player: int) -> None:
-        """Let others ask what a player was asking before it died and was restarted.
+    def begin(self, player: int) -> int:
+        """Return a life for a player; let others ask what it was asking in the one before.
 
         What it had set aside counts as spent: the server may have charged for what was in flight.
         """
+        life, former = next(self._numbers), self._lives.get(player)
+        self._lives[player] = life
+        if former is None:
+            return life
+
+        self._over.add(former)
         for key, (_, owner) in list(self._under_way.items()):
-            if owner == player:
+            if owner == former:
                 self.release(key)
 
         for ticket, (owner, reservation) in list(self._set_aside.items()):
-            if owner == player:
+            if owner == former:
                 self.settle(ticket, reservation.usd, assumed=True)
 
-    async def find(self, keys: list[str], player: int) -> ReplyOnRecord | JudgeError | None:
+        return life
+
+    async def _alive(self, life: int) -> None:
+        """Hold up a process whose work another does now, until it notices that its node is gone.
+
+        What it claimed after that would stay claimed, and be asked twice.
+        """
+        if life in self._over:
+            await asyncio.Event().wait()
+
+    async def find(self, keys: list[str], life: int) -> ReplyOnRecord | JudgeError | None:
         """Return the answer on record, waiting for one under way; None if the caller is to ask.
 
         A new answer is recorded under the first key. It is claimed in the ledger too, which
@@ -208,6 +228,7 @@ class Keeper:
         """
         key = keys[0]
         while True:
+            await self._alive(life)
             under_way = self._under_way.get(key)
             if under_way is not None:
                 await under_way[0].wait()
@@ -221,7 +242,7 @@ class Keeper:
             if isinstance(found, ReplyOnRecord):
                 return found
             if found:
-                self._under_way[key] = (asyncio.Event(), player)
+                self._under_way[key] = (asyncio.Event(), life)
                 return None
             if self._stopping is not None:
                 return self._stopping
@@ -295,8 +316,9 @@ class Keeper:
             # Without headers: a server's quota is known to the player that it answered.
             self._pace.answered({}, sent_s=0.0, estimated=-more, tokens=0)
 
-    async def reserve(self, player: int, usd: float) -> int | JudgeError:
+    async def reserve(self, life: int, usd: float) -> int | JudgeError:
         """Set money aside for a question and return a ticket for it."""
+        await self._alive(life)
         if self._stopping is not None:
             return self._stopping
 
@@ -305,8 +327,8 @@ class Keeper:
         except JudgeError as error:
             return error
 
-        ticket = next(self._tickets)
-        self._set_aside[ticket] = (player, reservation)
+        ticket = next(self._numbers)
+        self._set_aside[ticket] = (life, reservation)
         return ticket
 
     def settle(self, ticket: int, usd: float, assumed: bool) -> None:
@@ -353,10 +375,10 @@ class SharingJudge(Interface):
 class SharedBudget(Budget):
     """The keeper's budget, as a player's judge sees it."""
 
-    def __init__(self, keeper: Any, player: int, limits: Limits) -> None:
+    def __init__(self, keeper: Any, life: int, limits: Limits) -> None:
         super().__init__(limits.budget_usd)
         self._keeper = keeper
-        self._player = player
+        self._life = life
         self._tickets: dict[int, int] = {}
         """The keeper's tickets by the identity of a reservation, since equal amounts are not the
         same money. The judge holds each until it is settled, so that no other gets its identity.
@@ -368,7 +390,7 @@ class SharedBudget(Budget):
     async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
         """Set money aside at the keeper. Raises BudgetExhausted."""
         usd = most_usd() if self.cap_usd is not None else 0.0
-        ticket = await _value(self._keeper.reserve.remote(self._player, usd))
+        ticket = await _value(self._keeper.reserve.remote(self._life, usd))
         reservation = Reservation(usd)
         self._tickets[id(reservation)] = ticket
         return reservation
@@ -440,18 +462,18 @@ class NodePictures(Pictures):
 class RemoteRecord:
     """A judge on this node whose every reply is in the keeper's ledger before anyone sees it."""
 
-    def __init__(self, judge: Any, askers: tuple[Asker, ...], keeper: Any, player: int) -> None:
+    def __init__(self, judge: Any, askers: tuple[Asker, ...], keeper: Any, life: int) -> None:
         self.judge = judge
         self._askers = askers
         self._keeper = keeper
-        self._player = player
+        self._life = life
         self.stopping: JudgeError | None = None
 
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and have it recorded first."""
         keys = self._keys(conversation, repeat)
         found: ReplyOnRecord | None
-        found = await _value(self._keeper.find.remote(keys, self._player))
+        found = await _value(self._keeper.find.remote(keys, self._life))
         if found is not None and found.here:
             return Heard(found.reply, recalled=True, key=found.key)
         if found is not None:
@@ -559,23 +581,23 @@ class Player:
         async with self._opening:
             if self._protocol is None:
                 # After a restart, what the previous process was asking is nobody's any more.
-                await self._keeper.begin.remote(self._number)
-                self._asked = [await self._open(seat) for seat in self._seats]
+                life = await self._keeper.begin.remote(self._number)
+                self._asked = [await self._open(seat, life) for seat in self._seats]
                 self._protocol = await self._keeper.protocol.remote()
 
             return self._protocol
 
-    async def _open(self, seat: Seat) -> RemoteRecord:
+    async def _open(self, seat: Seat, life: int) -> RemoteRecord:
         """Open a judge on this node, with the budget and the pace shared by all players."""
         judge = open_judge(seat.judge, seat.options).judge
         if isinstance(judge, SharingJudge):
             # The pace is the judge's alone; the budget covers the reader too.
             limits = self._limits if seat is self._seats[0] else Limits()
-            budget = SharedBudget(self._keeper, self._number, self._limits)
+            budget = SharedBudget(self._keeper, life, self._limits)
             judge.share(budget, SharedGate(self._keeper, limits))
 
         askers = await self._keeper.askers.remote(seat.asker)
-        record = RemoteRecord(judge, askers, self._keeper, self._number)
+        record = RemoteRecord(judge, askers, self._keeper, life)
         record.stopping = self._stopping
         return record
 

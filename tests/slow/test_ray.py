@@ -465,15 +465,40 @@ def test_what_a_dead_player_had_set_aside_counts_as_spent(tmp_path: Path) -> Non
     async def die() -> None:
         limits = Limits(budget_usd=1.0)
         keeper = Keeper(tmp_path / "l.sqlite", [], PROTOCOL, limits, tmp_path)
-        assert await keeper.find(["k"], 3) is None
-        assert isinstance(await keeper.reserve(3, 0.75), int)
-        keeper.begin(3)
-        assert await keeper.find(["k"], 4) is None
-        assert isinstance(await keeper.reserve(4, 0.5), BudgetExhausted)
+        dead = keeper.begin(3)
+        assert await keeper.find(["k"], dead) is None
+        assert isinstance(await keeper.reserve(dead, 0.75), int)
+        restarted = keeper.begin(3)
+        assert await keeper.find(["k"], restarted) is None
+        assert isinstance(await keeper.reserve(restarted, 0.5), BudgetExhausted)
         keeper.close()
 
     asyncio.run(die())
     assert _spent(tmp_path) == pytest.approx(0.75)
+
+
+def test_a_process_that_another_goes_on_for_claims_nothing(tmp_path: Path) -> None:
+    """It may outlive its node by a moment, and what it claimed then would stay claimed."""
+    from lmmscore.execution.ray import Keeper, Limits
+
+    async def outlive() -> None:
+        keeper = Keeper(tmp_path / "l.sqlite", [], PROTOCOL, Limits(), tmp_path)
+        dead = keeper.begin(0)
+        assert await keeper.find(["first"], dead) is None
+        waiting = asyncio.ensure_future(keeper.find(["first"], dead))
+        restarted, other = keeper.begin(0), keeper.begin(1)
+        late = [asyncio.ensure_future(keeper.find([key], dead)) for key in ("second", "third")]
+        paid = asyncio.ensure_future(keeper.reserve(dead, 0.0))
+        await asyncio.sleep(0.05)
+        assert await keeper.find(["first"], restarted) is None
+        assert await keeper.find(["second"], restarted) is None
+        assert await keeper.find(["third"], other) is None
+        for task in (waiting, *late, paid):
+            assert not task.done()
+            task.cancel()
+        keeper.close()
+
+    asyncio.run(asyncio.wait_for(outlive(), 10))
 
 
 def test_two_runs_with_one_ledger_ask_a_question_once(tmp_path: Path) -> None:
