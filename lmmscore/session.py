@@ -35,7 +35,7 @@ from lmmscore.conversation import (
 )
 from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError, alternatives
-from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
+from lmmscore.parsing import Cell, Fault, FaultKind, Reading, merged, read_overall
 from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
 from lmmscore.parsing.json import length_notes
 from lmmscore.parsing.read import FormReading, expected_scores, read_form
@@ -372,15 +372,16 @@ class Session:
             problems = "\n".join(f"- {self._placed(fault, words(fault))}" for fault in faults)
             return fill(self.dialog.repair.say, slots | {"problems": problems}, where)
 
-        # Until 0.1, the judge was also told what only the user can do.
-        advised = any(fault.advice for fault in faults)
+        # Until 0.1, the judge was also told what only the user can do, and quoted its refusal.
+        text = said(lambda fault: _to_judge(fault, step.turn))
+        formerly = said(lambda fault: fault.reason)
         return Question(
             step.turn.name,
             None,
-            said(lambda fault: fault.says),
+            text,
             schema=self._schema(step.turn, slots),
             repair=now.repair,
-            formerly=said(lambda fault: fault.reason) if advised else "",
+            formerly=formerly if formerly != text else "",
         )
 
     def _aside(self, step: Step) -> Question:
@@ -419,6 +420,16 @@ class Session:
             return scores_schema(self.dialog.factors_read_by(turn), len(self.order))
 
         return ""
+
+
+def _to_judge(fault: Fault, turn: Turn) -> str:
+    """Return what is wrong with a reply, as its judge is told."""
+    # Its own refusal, put before it as a problem, invites the judge to refuse again; what is
+    # missing is what the repair is about.
+    if fault.kind == FaultKind.REFUSED:
+        return "no verdict was given" if turn.read == "winner" else "no scores were given"
+
+    return fault.says
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,13 +184,36 @@ def test_a_scale_is_read_as_stated_or_asked_for(tmp_path: Path, said: str, scale
 def test_a_factor_of_which_lower_is_better_is_never_taken_for_another(
     tmp_path: Path, form: str, asked: set[str]
 ) -> None:
-    """Tables and rules rank high scores first, so such a dialog cannot be played unanswered."""
+    """Its dialog says so where the words name it, and is asked about where they may not mean it."""
+    text = f"Compare the original image with the edited image: {{instruct}}\n{form}\n"
+    draft = draft_of(tmp_path, text, overall="mean")
+    assert not draft.questions
+    low = {factor["key"] for factor in draft.data["factors"] if factor.get("better") == "low"}
+    assert low == asked and draft.data["format"] == 2
+    after_all = {f"better.{key}": "high" for key in asked}
+    turned_back = draft_of(tmp_path, text, overall="mean", **after_all)
+    assert all("better" not in factor for factor in turned_back.data["factors"])
+    assert not draft_of(tmp_path, text, overall="mean", factors="fit", scale="1-10").questions
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        'Lower scores are better.\n\n{"fit": <1-10>, "excess": <0-100>}',
+        '{"excess": <0-100, higher is better>}\nFor excess, lower is better.',
+    ],
+)
+def test_which_end_is_good_is_asked_where_the_words_leave_it_open(
+    tmp_path: Path, form: str
+) -> None:
+    """Words that name no factor, or say both of one, are no ground to turn its scores round."""
     text = f"Compare the original image with the edited image: {{instruct}}\n{form}\n"
     questions = draft_of(tmp_path, text, overall="mean").questions
-    assert set(questions) == {f"better.{key}" for key in asked}
-    after_all = {f"better.{key}": "high" for key in asked}
-    assert not draft_of(tmp_path, text, overall="mean", **after_all).questions
-    assert not draft_of(tmp_path, text, overall="mean", factors="fit", scale="1-10").questions
+    assert "better.excess" in questions
+    answers = dict.fromkeys(questions, "low")
+    answered = draft_of(tmp_path, text, overall="mean", **answers)
+    assert not answered.questions
+    assert answered.data["factors"][-1]["better"] == "low"
 
 
 # Slots

@@ -161,6 +161,30 @@ def test_advice_for_the_user_is_kept_from_the_judge(
     assert says in overalls(now)[0].reason
 
 
+@pytest.mark.parametrize("refusal", [Reply("", refusal="I cannot help."), Reply("I can't assist.")])
+def test_a_refusal_is_not_quoted_to_the_judge(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch, refusal: Reply
+) -> None:
+    """A repair says what is missing; what version 0.1.0 recorded is found under its words."""
+    root = make_benchmark()
+    with monkeypatch.context() as earlier:
+        earlier.setattr("lmmscore.session._to_judge", lambda fault, _turn: fault.reason)
+        answers = (refusal, bulleted([(6, 7, 5, 6), (5, 5, 5, 5)]))
+        then, _ = played(tmp_path, root, scoring(*answers))
+
+    again, judge = played(tmp_path, root, scoring())
+    assert not judge.asked
+    assert [each.key for each in again.exchanges] == [each.key for each in then.exchanges]
+    assert outcomes(again) == ["scored", "scored"]
+
+    (tmp_path / "now").mkdir()
+    now, _ = played(tmp_path / "now", root, scoring(refusal, refusal, refusal))
+    repairs = [each.question.text for each in now.exchanges if each.question.repair]
+    assert len(repairs) == 2
+    assert all("- no scores were given" in text and "refused" not in text for text in repairs)
+    assert "the judge refused: I can" in overalls(now)[0].reason
+
+
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [
