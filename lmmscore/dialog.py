@@ -159,6 +159,11 @@ class Dialog(StrictModel):
         left_out: dict[str, Any] = {"factors": {"__all__": {"definition"}}}
         left_out |= dict.fromkeys(without, True)
         described = self.model_dump(mode="json", exclude=left_out)
+        # Digests of dialogs written before a factor could say so stay what they were.
+        for factor in described["factors"]:
+            if factor["better"] == "high":
+                del factor["better"]
+
         if self.format == 1:
             # Digests of dialogs that could be written before format 2 stay what they were.
             described = _without_format_2(described)
@@ -409,6 +414,9 @@ def _format_incoherences(dialog: Dialog) -> Iterator[str]:
 
     if any(factor.scale.words for factor in dialog.factors):
         yield f"a scale of words {_NEEDS_FORMAT_2}"
+
+    if any(factor.better != "high" for factor in dialog.factors):
+        yield f"`better: low` {_NEEDS_FORMAT_2}"
 
     for turn in dialog.turns:
         for key in _newer_in_turn(turn):

@@ -113,6 +113,17 @@ def fixed(value: float, decimals: int) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
+def half_up(value: float, decimals: int) -> float:
+    """Return a number rounded as `fixed` does, for files and pages that show it themselves."""
+    return float(fixed(value, decimals))
+
+
+def signed(value: float, decimals: int) -> str:
+    """Return a number as `fixed` does, with a plus where it is not negative."""
+    text = fixed(value, decimals)
+    return text if text.startswith("-") else f"+{text}"
+
+
 def percent(share: float) -> str:
     """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
     tenths = int(fixed(share * 1000, 0))

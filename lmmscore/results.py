@@ -228,6 +228,7 @@ def agree(
     known = {
         "scales": {name: run.manifest.scales() for name, run in runs.items()},
         "weights": {name: run.manifest.weights for name, run in runs.items()},
+        "lower_better": {name: run.manifest.lower_better for name, run in runs.items()},
         "names": {name: run.manifest.factor_names for name, run in runs.items()},
     }
     human = _human(ratings)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -80,6 +80,7 @@ class FactorRecord(_Record):
     integers: bool = False
     values: list[float] | None = None
     weight: float | None = None
+    better: Literal["high", "low"] = "high"
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -99,6 +100,7 @@ class FactorRecord(_Record):
             integers=scale.integers,
             values=[float(value) for value in scale.listed] or None,
             weight=None if factor.weight is None else float(factor.weight),
+            better=factor.better,
         )
 
 
@@ -252,6 +254,11 @@ class Manifest(_Record):
         """The weights of the run's own dialog; None where it has none."""
         shares = {factor.key: factor.weight or 0.0 for factor in self.factors}
         return shares if sum(shares.values()) > 0 else None
+
+    @property
+    def lower_better(self) -> tuple[str, ...]:
+        """The factors whose lowest score is the best."""
+        return tuple(factor.key for factor in self.factors if factor.better == "low")
 
     @property
     def factor_names(self) -> dict[str, str]:
@@ -848,6 +855,7 @@ class Run:
         known = {
             "caution": self.manifest.caution,
             "scales": self.manifest.scales(options.get("weights")),
+            "lower_better": self.manifest.lower_better,
         }
         return rank(self.scores(), **{**known, **options})
 

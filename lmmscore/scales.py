@@ -190,6 +190,11 @@ class Factor(StrictModel):
     weight: Exact | None = Field(
         None, description="Its share of the overall score, where that is weighted."
     )
+    better: Literal["high", "low"] = Field(
+        "high",
+        description="Format 2: `low` where the lowest score is the best. The scores stay as they "
+        "are given, and in the overall the factor counts as lowest + highest − score.",
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -410,6 +415,12 @@ class RulePart:
     name: str
     ends: Ends
     weight: Fraction | None = None
+    turned: bool = False
+    """Whether low is good: then it counts as lowest + highest − score, within the same ends."""
+
+    def counted(self, score: Fraction) -> Fraction:
+        """Return what a score counts in a rule."""
+        return sum(self.ends) - score if self.turned else score
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,6 +473,7 @@ def parts_of(factors: Sequence[Factor]) -> list[RulePart]:
             factor.key,
             (factor.scale.low, factor.scale.high),
             None if factor.weight is None else Fraction(factor.weight),
+            factor.better == "low",
         )
         for factor in factors
     ]
@@ -536,7 +548,7 @@ def _value(
 ) -> Fraction | None:
     """Return the value of a rule over the scores that count; None where there are none."""
     if rule.weighted is not None:
-        found = _weighted(rule, scores)
+        found = _weighted(rule, scores, parts)
     else:
         found = _combined(rule, scores, parts)
 
@@ -547,6 +559,7 @@ def _value(
     if rule.scaled_to is not None:
         found = _scaled(found, _plain_ends(rule, parts), rule.scaled_to)
 
+    # Conditions are about scores as they were given, whichever way a factor counts.
     for adjustment in rule.then:
         if adjustment.applies(scores):
             found = adjustment.effect(found)
@@ -563,7 +576,8 @@ def _combined(
         if isinstance(operand, Rule):
             value = _value(operand, scores, parts)
         else:
-            value = scores.get(operand)
+            given = scores.get(operand)
+            value = None if given is None else parts[operand].counted(given)
 
         if value is not None:
             values.append(value)
@@ -571,7 +585,9 @@ def _combined(
     return _applied(rule.operation, values) if values else None
 
 
-def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
+def _weighted(
+    rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
+) -> Fraction | None:
     """Return the weighted sum, with the shares of what was left out given to others."""
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
     # Not always 1: weights read from a transcript may add up to anything.
@@ -586,7 +602,7 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
     if not counted or (whole and not total):
         return None
 
-    products = [share * scores[name] for name, share in counted.items()]
+    products = [share * parts[name].counted(scores[name]) for name, share in counted.items()]
     value = sum(products, Fraction(0))
     # The share of what was left out goes to the others, in proportion.
     return value if total == whole else value * whole / total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -84,6 +84,7 @@ def agree(
     seed: int = 0,
     epsilon: float = 0.2,
     minimum_edits: int = raters.MINIMUM_EDITS,
+    lower_better: Mapping[str, Collection[str]] | None = None,
     counting: Callable[[int], AbstractContextManager[Step]] | None = None,
 ) -> Agreement:
     """Set judges against people.
@@ -95,6 +96,8 @@ def agree(
     `scales` gives the limits of each factor's scale, for all judges or, where theirs differ, by
     judge and factor; `scale` gives those of the ratings, which `rescale` maps onto the judge's.
     `weights` make people's overall where they gave none: the judges', for all of them or by judge.
+    `lower_better` names, by judge, the factors whose low scores are the good ones: people's are
+    taken to run the same way, and count turned round in an overall made for them.
     `names` gives, by judge, what else its factors are called, each with its name in the scores.
     `panel` adds the mean of all judges as one more. `over_raters` makes intervals allow for other
     raters as well as other items. `epsilon` is the advantage people are granted in the alternative
@@ -121,7 +124,9 @@ def agree(
     sides = align.Sides(judges, ratings)
     sides.match_names(renames, aliases, methods, names)
     matches, mapped = sides.match_scales(known, scale, rescaled=rescale)
-    plain_mean = sides.add_overall(shares)
+    low = {name for own in (lower_better or {}).values() for name in own}
+    turned = align.turned_sums({(renames or {}).get(name, name) for name in low}, known, scale)
+    plain_mean = sides.add_overall(shares, turned)
     members = dict(sides.judges)
     if panel is not None:
         sides.judges |= _panel(members, panel, sides.notes)

@@ -137,8 +137,14 @@ class Sides:
         """Return the ratings that a judge is compared with; people's own for any other name."""
         return self.rescaled.get(judge, self.ratings)
 
-    def add_overall(self, weights: Weights | Mapping[str, Weights | None] | None) -> bool:
+    def add_overall(
+        self,
+        weights: Weights | Mapping[str, Weights | None] | None,
+        turned: Mapping[str, float] | None = None,
+    ) -> bool:
         """Give people an overall where only the judges have one; True for a plain mean.
+
+        `turned` has the factors whose low scores are the good ones, with the sum of their ends.
 
         It is weighted as the judges', whose weights are given for all of them or by judge. Where
         they are unknown, or differ, it is the mean of the factors: a number nobody gave, which no
@@ -152,7 +158,7 @@ class Sides:
         if not wanted:
             return False
 
-        overall, lacking = overall_ratings(self.ratings, wanted, shares)
+        overall, lacking = overall_ratings(self.ratings, wanted, shares, turned)
         left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
         everyone = len(by_judge) == len(with_overall)
         how = _how_derived(wanted, shares, by_judge, everyone=everyone)
@@ -160,7 +166,7 @@ class Sides:
         self.overall_parts = wanted
         self.ratings = pd.concat([self.ratings, overall], ignore_index=True)
         for judge, ratings in self.rescaled.items():
-            overall, _ = overall_ratings(ratings, wanted, shares)
+            overall, _ = overall_ratings(ratings, wanted, shares, turned)
             self.rescaled[judge] = pd.concat([ratings, overall], ignore_index=True)
 
         return shares is None and len(wanted) > 1
@@ -667,16 +673,42 @@ def _some(names: set[str]) -> str:
 
 
 def overall_ratings(
-    ratings: pd.DataFrame, factors: list[str], weights: Mapping[str, float] | None
+    ratings: pd.DataFrame,
+    factors: list[str],
+    weights: Mapping[str, float] | None,
+    turned: Mapping[str, float] | None = None,
 ) -> tuple[pd.DataFrame, int]:
-    """Return overalls derived from whole ratings, and how many ratings lack a factor."""
+    """Return overalls derived from whole ratings, and how many ratings lack a factor.
+
+    Factors in `turned` count as lowest + highest, which is given there, less the rating.
+    """
     shares = pd.Series(dict(weights) if weights else 1.0, index=factors, dtype=float)
     rows = ratings[ratings["factor"].isin(factors)]
     wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")
     whole = wide[factors].dropna()
+    for name, ends in (turned or {}).items():
+        if name in factors:
+            whole[name] = ends - whole[name]
+
     scores = (whole * shares).sum(axis=1) / shares.sum()
     made = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
     return made.reindex(columns=ratings.columns), len(wide) - len(whole)
+
+
+def turned_sums(
+    names: Collection[str], known: Mapping[str, Mapping[str, Limits]], stated: Limits | None
+) -> dict[str, float]:
+    """Return lowest + highest of the factors whose low scores are the good ones.
+
+    By the scale stated for people, else by a judge's. Where neither is known it is 0: another sum
+    would move every overall by the same amount.
+    """
+    found = {}
+    for name in names:
+        ends = [stated, *(own.get(name) for own in known.values())]
+        found[name] = next((one[0] + one[1] for one in ends if one is not None), 0.0)
+
+    return found
 
 
 def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> None:

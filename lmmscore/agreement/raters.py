@@ -43,6 +43,7 @@ from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Difference, Differences, corrected
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
+from lmmscore.records import percent
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import (
     FEW_RATED,
@@ -605,7 +606,12 @@ def _json(found: Powered | str) -> Entry:
 
 
 def corrected_board(
-    scores: pd.DataFrame, ratings: pd.DataFrame, factor: str, *, caution: str = ""
+    scores: pd.DataFrame,
+    ratings: pd.DataFrame,
+    factor: str,
+    *,
+    caution: str = "",
+    lower_better: bool = False,
 ) -> Leaderboard:
     """Rank the methods by what people would say of all edits, per task category and over all.
 
@@ -620,10 +626,12 @@ def corrected_board(
     paired = pair(ours, judge_means("the run", ours), rated_edits(theirs))
     every = pd.concat([paired.edits, paired.unrated], ignore_index=True)
     every["task"] = every["task"].fillna("")
-    tables = [
-        _table(str(task), factor, rows) for task, rows in every.groupby("task", sort=False) if task
-    ]
-    tables.append(_table(None, factor, every))
+    tables = []
+    for task, rows in every.groupby("task", sort=False):
+        if task:
+            tables.append(_table(str(task), factor, rows, low=lower_better))
+
+    tables.append(_table(None, factor, every, low=lower_better))
     notes = [
         "Means are of people's ratings, estimated for all edits from those rated and the judge's "
         "scores (PPI++, Student's t). They hold where the rated edits are a random part of all.",
@@ -637,8 +645,11 @@ def corrected_board(
     return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
 
 
-def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
-    """Return the methods of one task category, or of all, by their estimated means."""
+def _table(task: str | None, factor: str, rows: pd.DataFrame, *, low: bool) -> BoardTable:
+    """Return the methods of one task category, or of all, by their estimated means.
+
+    `low`: the lowest mean is the best.
+    """
     found: dict[str, Powered] = {}
     lacking = []
     for method, part in rows.groupby("method", sort=True):
@@ -648,31 +659,36 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
         else:
             found[str(method)] = one
 
-    order = sorted(found, key=lambda method: (-found[method].value, method))
-    tests = _tests(rows, order)
+    sign = 1 if low else -1
+    order = sorted(found, key=lambda method: (sign * found[method].value, method))
+    tests = _tests(rows, order, low=low)
     rated = int(rows["people"].notna().sum())
+    which = f"{factor} (lower is better)" if low else factor
     return BoardTable(
         task=task,
         factor=factor,
-        rows=tuple(_rows(rows, {method: found[method] for method in order}, tests)),
+        rows=tuple(_rows(rows, {method: found[method] for method in order}, tests, low=low)),
         caption=(
-            f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; "
+            f"Mean {which} by people, corrected by the judge: {rated} of {len(rows)} edits rated; "
             "n and coverage are of rated edits, std is over them."
         ),
         warnings=tuple(_warnings(lacking, [method for method in order if found[method].few])),
         notes=(_test_note(tests),) if tests else (),
         differences=tests,
+        lower_better=(factor,) if low else (),
     )
 
 
 def _rows(
-    rows: pd.DataFrame, estimates: Mapping[str, Powered], tests: Differences | None
+    rows: pd.DataFrame, estimates: Mapping[str, Powered], tests: Differences | None, *, low: bool
 ) -> Iterator[BoardRow]:
-    """Yield each method's line; `estimates` are by method, the highest first."""
+    """Yield each method's line; `estimates` are by method, the best first."""
     groups = tests.groups() if tests else {}
     limits = tests.rank_intervals() if tests else {}
     means = np.array([[one.value for one in estimates.values()]])
-    for place, (method, one) in zip(ranks(means)[0], estimates.items(), strict=True):
+    for place, (method, one) in zip(
+        ranks(-means if low else means)[0], estimates.items(), strict=True
+    ):
         people = rows.loc[rows["method"] == method, "people"]
         yield BoardRow(
             rank=int(place),
@@ -702,14 +718,14 @@ def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
 def _test_note(tests: Differences) -> str:
     """Return what the letters and the rank intervals rest on."""
     return (
-        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        f"No significant difference at {percent(tests.alpha)} between methods that share a letter "
         "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "
         f"{counted(len(tests.pairs), 'pair')}); rank intervals are from the same tests and hold "
         "for all methods together."
     )
 
 
-def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
+def _tests(rows: pd.DataFrame, methods: list[str], *, low: bool) -> Differences | None:
     """Return the prediction-powered differences of every two methods on the items both have."""
     if len(methods) < 2:
         return None
@@ -734,13 +750,14 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
                 interval=estimated.interval() if estimated else None,
                 p=estimated.p_value() if estimated else None,
                 p_holm=None,
-                wins=int((own > SAME).sum()),
+                wins=int(((-own if low else own) > SAME).sum()),
                 ties=int((np.abs(own) <= SAME).sum()),
-                losses=int((own < -SAME).sum()),
+                losses=int(((-own if low else own) < -SAME).sum()),
             )
         )
 
-    return corrected([Differences(tuple(methods), tuple(pairs), exact=False, flips=False)])[0]
+    tests = Differences(tuple(methods), tuple(pairs), exact=False, flips=False, lower_better=low)
+    return corrected([tests])[0]
 
 
 # --------------------------------------------------------------------------------------------------

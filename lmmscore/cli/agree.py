@@ -368,6 +368,7 @@ def _agree(judges: Sequence[Source], ratings: HumanRatings, options: dict[str, A
         scales={judge.name: judge.manifest.scales() for judge in judges},
         scale=options["scale"] or ratings.scale,
         weights={judge.name: judge.manifest.weights for judge in judges},
+        lower_better={judge.name: judge.manifest.lower_better for judge in judges},
         names={judge.name: judge.manifest.factor_names for judge in judges},
         resamples=options["resamples"],
         seed=options["seed"],

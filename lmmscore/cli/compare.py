@@ -139,7 +139,12 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
     # Only ranks and means are set side by side; each run's own leaderboard has the intervals.
     chosen = [task for task in tasks if task in set(source.scores["task"])] or tasks
     return rank(
-        source.scores, task=chosen or None, factor=factors, caution=source.caution, resamples=0
+        source.scores,
+        task=chosen or None,
+        factor=factors,
+        caution=source.caution,
+        resamples=0,
+        lower_better=source.manifest.lower_better,
     )
 
 
@@ -149,7 +154,13 @@ def _together(
     from lmmscore.leaderboard import rank
 
     whole = pooled(sources, anyway=anyway)
-    return rank(whole.scores, task=tasks or None, factor=factors, caution=whole.caution)
+    return rank(
+        whole.scores,
+        task=tasks or None,
+        factor=factors,
+        caution=whole.caution,
+        lower_better=whole.manifest.lower_better,
+    )
 
 
 @click.command("power")
@@ -179,7 +190,8 @@ def power(run: str, first: str, second: str, as_json: bool, out: Path | None, **
     from lmmscore.leaderboard.differences import power_of
 
     source = open_source(run)
-    found = power_of(source.scores, first, second, **test)
+    low = source.manifest.lower_better
+    found = power_of(source.scores, first, second, lower_better=low, **test)
     if as_json:
         put_json({**found.as_dict(), "caution": source.caution}, out)
         return

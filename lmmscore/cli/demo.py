@@ -13,6 +13,7 @@ import click
 
 from lmmscore.cli.command_line import path_option, print_board, refuse
 from lmmscore.errors import FileProblem
+from lmmscore.records import signed
 from lmmscore.resources import bundled
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
     rho = spearmanr(places, [means[method] for method in known]).statistic
     click.echo(
         f"\nThe methods were drawn to rank {' > '.join(order)}: "
-        f"Spearman {rho:+.2f} (n = {len(known)} methods).\n"
+        f"Spearman {signed(rho, 2)} (n = {len(known)} methods).\n"
         "This shows that everything works, not how well pixels would judge real edits."
     )
 

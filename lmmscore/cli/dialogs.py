@@ -80,7 +80,9 @@ def _row(protocol: Protocol, n: int) -> dict[str, Any]:
             dict.fromkeys(kind for member in members for kind in member.images_shown({}))
         ),
         "factors": {
-            factor.key: str(factor.scale) for member in members for factor in member.factors
+            factor.key: f"{factor.scale}{', lower is better' if factor.better == 'low' else ''}"
+            for member in members
+            for factor in member.factors
         },
         "settings": {
             name: list(setting.choices)

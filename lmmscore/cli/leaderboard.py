@@ -119,7 +119,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     type=click.Choice(["exclude", "worst"]),
     default="exclude",
     show_default=True,
-    help="Exclude missing scores, or count them as the lowest score.",
+    help="Exclude missing scores, or count them as the worst score.",
 )
 @click.option(
     "--average",
@@ -339,11 +339,19 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     sides.match_names(names={source.name: source.manifest.factor_names})
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
-        sides.add_overall(source.manifest.weights)
+        low = source.manifest.lower_better
+        turned = align.turned_sums(low, {source.name: source.manifest.scales()}, human.scale)
+        sides.add_overall(source.manifest.weights, turned)
 
     say_notes([*human.notes, *sides.notes])
     scores = sides.judges[source.name]
-    return corrected_board(scores, sides.ratings, factor, caution=source.caution)
+    return corrected_board(
+        scores,
+        sides.ratings,
+        factor,
+        caution=source.caution,
+        lower_better=factor in source.manifest.lower_better,
+    )
 
 
 def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> None:
@@ -487,6 +495,23 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
     return dict.fromkeys([*source.scores["factor"].unique(), "overall"], options["scale"])
 
 
+def _lower_better(source: Source, options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the factors whose low scores are the good ones. Raises where runs differ in it."""
+    from lmmscore.errors import LmmscoreError
+
+    found = source.manifest.lower_better
+    for one in options["sources"]:
+        shared = {factor.key for factor in one.manifest.factors}
+        shared &= {factor.key for factor in source.manifest.factors}
+        for name in sorted(shared & ({*found} ^ {*one.manifest.lower_better})):
+            raise LmmscoreError(
+                f"low scores of {name} are the good ones in one of these runs and not in another; "
+                "rank them apart"
+            )
+
+    return found
+
+
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the ranking: a table per task category and one over all, or what `--by` asks for."""
     by, tasks = options["by"], options["task"]
@@ -535,6 +560,7 @@ def _ranked(source: Source, tasks: Sequence[str], options: dict[str, Any]) -> Le
         resamples=options["resamples"],
         seed=options["seed"],
         holm=options["holm"],
+        lower_better=_lower_better(source, options),
     )
 
 
@@ -608,7 +634,10 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
     if given is None and any(one.manifest.weights != weights for one in options["sources"]):
         weights = None
     scores = _of_tasks(source, options).scores
-    scores = scores if given is None else reweigh(scores, given)
+    low = _lower_better(source, options)
+    if given is not None:
+        scores = reweigh(scores, given, scales=_scales(source, options), lower_better=low)
+
     return extras(
         scores,
         factor=board.tables[0].factor,
@@ -616,6 +645,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         sessions=source.sessions(),
         level=0.95,
         seed=options["seed"],
+        lower_better=low,
     )
 
 
@@ -704,7 +734,10 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
     _refuse_ranking_options(options)
     by, weights = parse_by(options["by"]), _weights(options)
-    scores = source.scores if weights is None else reweigh(source.scores, weights)
+    low, scores = _lower_better(source, options), source.scores
+    if weights is not None:
+        scores = reweigh(scores, weights, scales=scales, lower_better=low)
+
     found = group_means(
         scores,
         by,
@@ -712,6 +745,7 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
         task=options["task"] or None,
         missing=options["missing"],
         scales=scales,
+        lower_better=low,
     )
     return render_groups(found, form, caution=source.caution, decimals=options["decimals"])
 

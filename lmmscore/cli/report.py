@@ -153,6 +153,7 @@ def _agreement(runs: list[RunData], options: dict[str, Any]) -> Agreement:
         scales={run.name: run.scales for run in runs},
         scale=options["scale"] or ratings.scale,
         weights={run.name: run.weights for run in runs},
+        lower_better={run.name: run.manifest.lower_better for run in runs},
         resamples=options["resamples"],
     )
     return found.with_notes(ratings.notes)

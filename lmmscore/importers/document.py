@@ -738,19 +738,21 @@ def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, 
 
 
 def _directions(factors: list[FactorData], text: str, answers: Mapping[str, str]) -> dict[str, str]:
-    """Return a question for each factor whose lower scores the words call better.
+    """Say of each factor whose lower scores the words call better that they are.
 
-    Tables, ranks and rules all take a higher score for a better one.
+    Returns a question for each of which they may not mean it.
     """
     questions = {}
-    for key in lower_is_better(factors, text):
+    called = lower_is_better(factors, text)
+    for factor in factors:
+        key = factor["key"]
         answer = answers.get(f"better.{key}", "")
-        if answer != "high":
+        if answer == "low" or (called.get(key) and answer != "high"):
+            factor["better"] = "low"
+        elif key in called and answer != "high":
             questions[f"better.{key}"] = (
-                "the words say that lower is better, but a higher score counts as better "
-                "in every table and rule; reword the prompt so that high is good and import it "
-                "again, or leave the factor out: --set factors=OTHERS. Answer high if a higher "
-                "score is better after all"
+                "the words say that lower is better, and may not mean this factor: is a low score "
+                "of it the good one? Answer low or high"
             )
 
     return questions
@@ -780,6 +782,9 @@ def _draft(
     questions = {**questions, **open_scales(factors)}
     if not rule:
         questions["overall"] = _OVERALL_QUESTION
+
+    if any(factor.get("better") == "low" for factor in factors):
+        head = {**head, "format": 2}
 
     data = {
         **head,

@@ -835,11 +835,16 @@ def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
     return questions
 
 
-# Which end of a scale is good: higher scores rank first everywhere.
+# Which end of a scale is good.
 
 _LOWER_IS_BETTER = re.compile(
     r"\b(?:lower|smaller|fewer|less)\b[^.;\n]{0,30}?\b(?:better|best|preferable|preferred)\b"
     r"|\b(?:higher|larger|greater|more)\b[^.;\n]{0,30}?\b(?:worse|worst)\b",
+    re.IGNORECASE,
+)
+_HIGHER_IS_BETTER = re.compile(
+    r"\b(?:higher|larger|greater|more)\b[^.;\n]{0,30}?\b(?:better|best|preferable|preferred)\b"
+    r"|\b(?:lower|smaller|fewer|less)\b[^.;\n]{0,30}?\b(?:worse|worst)\b",
     re.IGNORECASE,
 )
 _END_NAMED = re.compile(
@@ -848,19 +853,31 @@ _END_NAMED = re.compile(
 )
 
 
-def lower_is_better(factors: list[FactorData], text: str) -> list[str]:
-    """Return the keys of the factors of which a text says that lower scores are better.
+def lower_is_better(factors: list[FactorData], text: str) -> dict[str, bool]:
+    """Return the factors of which a text says that lower scores are better, and whether it is sure.
+
+    It is where the text names the factor, or asks for no other, and nowhere calls high scores of it
+    better.
 
     It speaks of the factor that it named last, among all it asks for, else of the one that its line
     names next.
     """
-    keys: dict[str, None] = {}
+    keys: dict[str, bool] = {}
     asked = factors_of_prompt(text).factors
+    high: set[str] = set()
+    for said in _HIGHER_IS_BETTER.finditer(text):
+        named = {factor["key"] for factor in _meant([*factors, *asked], text, said)}
+        high |= named if len(named) == 1 else set()
+
     for said in [*_LOWER_IS_BETTER.finditer(text), *_END_NAMED.finditer(text)]:
         meant = _meant([*factors, *asked], text, said)
-        keys |= {factor["key"]: None for factor in meant if _is_low(said, factor["scale"])}
+        single = len({factor["key"] for factor in meant}) == 1
+        for factor in meant:
+            key = factor["key"]
+            if _is_low(said, factor["scale"]):
+                keys[key] = single and key not in high and keys.get(key, True)
 
-    return [factor["key"] for factor in factors if factor["key"] in keys]
+    return {factor["key"]: keys[factor["key"]] for factor in factors if factor["key"] in keys}
 
 
 def _is_low(said: re.Match[str], scale: Any) -> bool:

@@ -33,7 +33,7 @@ from lmmscore.judges.judge import Judge
 from lmmscore.judges.limits import Meter
 from lmmscore.ledger import Asker
 from lmmscore.plan import Protocol
-from lmmscore.records import OVERALL, Outcome, Reply
+from lmmscore.records import OVERALL, Outcome, Reply, fixed, signed
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
 from lmmscore.session import Question, Session, Shot
 from lmmscore.tables import defuse, restore
@@ -526,9 +526,9 @@ class Drift:
         if self.models[0] != self.models[1]:
             latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
 
-        moved, over = f"{self.mean:+.2f}", f"mean over {counted(self.edits, 'edit')}"
+        moved, over = signed(self.mean, 2), f"mean over {counted(self.edits, 'edit')}"
         if self.half_width is not None:
-            moved = f"{moved} ± {self.half_width:.2f}"
+            moved = f"{moved} ± {fixed(self.half_width, 2)}"
             # Each item counts alike, however many of its edits are scored in both rounds.
             over = f"mean and 95% interval over {self.items} items, {counted(self.edits, 'edit')}"
 

@@ -218,7 +218,7 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
     if low <= entry.mean <= high and entry.std > most + entry.rounding:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
-        says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"
+        says = f"std {entry.std:g} is impossible: {scores} have at most {fixed(most, 2)}"
         yield Problem(*place, "std-too-large", says)
 
 
@@ -366,13 +366,13 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
         ways[f"their {name}"] = average([row.value for row in rows])
 
     mean = ways["their mean"]
-    shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
+    shown = ", ".join(f"{name} is {fixed(value, 4)}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
     if abs(entry.value - math.tanh(mean)) <= entry.rounding + rows[0].rounding:
         says += (
-            f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+            f"; it is tanh of the mean ({fixed(math.tanh(mean), 4)}): transformed back without "
+            "having been transformed"
         )
-        says += "been transformed"
 
     return says
 
@@ -429,7 +429,8 @@ def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAga
 def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     """Return one task category: what is in both tables, and what is not."""
     pairs, ambiguous = _pairs(table.rows, theirs)
-    rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
+    ranked_pairs = [(row, entry) for row, entry in pairs if row.mean is not None]
+    rows = _matched(ranked_pairs, lower_better=table.is_lower_better)
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
     ranked = {key_of(row.method) for row in table.rows if row.mean is not None}
     printed = {key_of(entry.method) for entry in theirs}
@@ -485,14 +486,16 @@ def _unmatched(
     return list(found)
 
 
-def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
+def _matched(
+    pairs: Sequence[tuple[BoardRow, PublishedRow]], *, lower_better: bool
+) -> tuple[Matched, ...]:
     if not pairs:
         return ()
 
     means = np.array(
         [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
     )
-    place = ranks(means)
+    place = ranks(-means if lower_better else means)
     rows = [
         Matched(
             method=row.method,

@@ -6,7 +6,7 @@ weights, the choice of factors and tasks, and plain means of groups of edits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -289,8 +289,17 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
     return {name: weights.get(name, 0.0) / total for name in factors}
 
 
-def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
+def reweigh(
+    scores: pd.DataFrame,
+    weights: Mapping[str, float],
+    *,
+    scales: Scales | None = None,
+    lower_better: Collection[str] = (),
+) -> pd.DataFrame:
     """Return the scores with the overall of every edit derived from its factors.
+
+    A factor of `lower_better` counts as lowest + highest − score, by its ends in `scales`. Raises
+    where these are not known.
 
     An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its
     own. A factor that was left out does not count, and the weights of the others grow in
@@ -303,7 +312,7 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     # By all lines: an edit whose overall alone has a line lacks its factors, and is missing.
     edit = codes_of(scores, keys)
     share = scores["factor"].map(shares).fillna(0.0).to_numpy(dtype=np.float64)
-    value = scores["score"].to_numpy(dtype=np.float64)
+    value = _counted(scores, shares, scales or {}, lower_better)
     counts = np.isfinite(value) & (share > 0)
     total = np.bincount(
         edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
@@ -321,6 +330,29 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     weighed = (share > 0) & (~absent | (given == 0)[edit])
     lines = _overalls(scores, edit, weighed, stated, overall)
     return pd.concat([lines, scores[~stated]], ignore_index=True)
+
+
+def _counted(
+    scores: pd.DataFrame,
+    shares: Mapping[str, float],
+    scales: Scales,
+    lower_better: Collection[str],
+) -> Floats:
+    """Return what each score counts in an overall: that of a factor with low as good is turned."""
+    value = scores["score"].to_numpy(dtype=np.float64, copy=True)
+    for name in lower_better:
+        if not shares.get(name):
+            continue
+        if name not in scales:
+            raise LmmscoreError(
+                f"low scores of {name} are the good ones, and its scale is not known, so that it "
+                "cannot count in an overall; state the scale, or give it no weight"
+            )
+
+        own = (scores["factor"] == name).to_numpy()
+        value[own] = sum(scales[name]) - value[own]
+
+    return value
 
 
 def _left_out(scores: pd.DataFrame) -> np.ndarray:
@@ -408,6 +440,7 @@ def group_means(
     task: Sequence[str] | None = None,
     missing: Missing = "exclude",
     scales: Scales | None = None,
+    lower_better: Collection[str] = (),
 ) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
@@ -422,7 +455,8 @@ def group_means(
     found = []
 
     for name in wanted:
-        edits = _edits(cube, cube.factor(name), ends[name][0] if missing == "worst" else None)
+        hole = worst_end(ends[name], low=name in lower_better)
+        edits = _edits(cube, cube.factor(name), hole if missing == "worst" else None)
         others = [key for key in keys if key != "factor"]
         chosen = edits[edits["task"].isin(tasks)]
 
@@ -431,24 +465,40 @@ def group_means(
             own = dict(zip(others, map(str, values), strict=False))
             found.append(_group({k: own.get(k, name) for k in keys}, part))
 
-    return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends))
+    return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends, lower_better))
 
 
-def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends: Scales) -> str:
+def _caption(
+    keys: Sequence[str],
+    factors: Sequence[str],
+    missing: Missing,
+    ends: Scales,
+    lower_better: Collection[str],
+) -> str:
     what = "the factor named" if "factor" in keys else factors[0]
-    lowest = {ends[name][0] for name in factors}
-    rule = missing_rule(missing, lowest.pop() if len(lowest) == 1 else None)
+    low = [name for name in factors if name in lower_better]
+    worst = {worst_end(ends[name], low=name in low) for name in factors}
+    rule = missing_rule(missing, worst.pop() if len(worst) == 1 else None, low=bool(low))
     first = f"Mean of {what} over edits, their repeats averaged first"
-    return f"{first}; std over edits; {rule}."
+    turned = f"; lower is better: {', '.join(low)}" if low else ""
+    return f"{first}{turned}; std over edits; {rule}."
 
 
-def missing_rule(missing: str, lowest: float | None) -> str:
-    """Return what is done with missing scores; `lowest` is None where factors differ in it."""
+def worst_end(ends: tuple[float, float], *, low: bool) -> float:
+    """Return the worst score of a scale; `low`: its low scores are the good ones."""
+    return ends[1] if low else ends[0]
+
+
+def missing_rule(missing: str, worst: float | None, *, low: bool = False) -> str:
+    """Return what is done with missing scores; `worst` is None where factors differ in it.
+
+    `low`: low scores are the good ones, of some factor at least.
+    """
     if missing == "exclude":
         return "missing scores excluded (--missing exclude)"
-    value = "the lowest score of the factor"
-    if lowest is not None:
-        value = f"{lowest:g}, the lowest score"
+    value = f"the {'worst' if low else 'lowest'} score of the factor"
+    if worst is not None:
+        value = f"{worst:g}, the {'highest' if low else 'lowest'} score"
     return f"missing scores counted as {value} (--missing {missing})"
 
 

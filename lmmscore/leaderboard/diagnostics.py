@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
-from lmmscore.records import OVERALL, Outcome, fixed, percent
+from lmmscore.records import OVERALL, Outcome, fixed, percent, signed
 from lmmscore.stats import (
     SAME,
     Floats,
@@ -72,6 +72,8 @@ class PositionEffect:
     """Whether every method always stood in the same place, so that the two are one."""
     doubts: tuple[str, ...] = ()
     """Pairs of methods whose order the places alone could explain."""
+    lower_better: bool = False
+    """Whether the lower score is the better one."""
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the effect for JSON."""
@@ -112,7 +114,9 @@ class Placed:
     item: Ints
 
 
-def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> PositionEffect:
+def position_effect(
+    scores: pd.DataFrame, *, factor: str, level: float, lower_better: Collection[str] = ()
+) -> PositionEffect:
     """Fit score = session + method + slope × place over all scored judgements of a factor.
 
     Means here are over judgements.
@@ -137,6 +141,7 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
         "items": len(items),
         "places": places,
         "means": means,
+        "lower_better": factor in lower_better,
     }
     if isinstance(fit, str):
         fixed = fit == FIXED and len(names) > 1
@@ -150,7 +155,7 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
         p=fit.p,
         adjusted=_adjusted(means, places, fit.value),
         statement=_statement(fit, level),
-        doubts=_doubts(means, places, fit),
+        doubts=_doubts(means, places, fit, -1 if factor in lower_better else 1),
         **common,
     )
 
@@ -328,25 +333,30 @@ def _statement(fit: Slope, level: float) -> str:
     within = f"p = {fit.p:.3g}, {fit.how}"
     if fit.interval is not None:
         low, high = fit.interval
-        within = f"{percent(level)} interval {low:+.3f} to {high:+.3f}, {within}"
+        within = f"{percent(level)} interval {signed(low, 3)} to {signed(high, 3)}, {within}"
 
-    size = f"{fit.value:+.3f} a place later ({within})"
+    size = f"{signed(fit.value, 3)} a place later ({within})"
     if fit.p <= 1 - level:
         return f"Position moved the scores: {size}."
     return f"No effect of position was found: {size}."
 
 
-def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tuple[str, ...]:
-    """Return the neighbours in rank whose order the slope, or its interval, could reverse."""
+def _doubts(
+    means: dict[str, float], places: dict[str, float], fit: Slope, sign: int
+) -> tuple[str, ...]:
+    """Return the neighbours in rank whose order the slope, or its interval, could reverse.
+
+    `sign` is -1 where the lower mean is the better one.
+    """
     ends = (fit.value, fit.value)
     if fit.interval is not None and fit.interval[0] * fit.interval[1] > 0:
         ends = fit.interval
 
-    ordered = sorted(means, key=lambda name: (-means[name], name))
+    ordered = sorted(means, key=lambda name: (-sign * means[name], name))
     found = []
     for better, worse in pairwise(ordered):
-        lead = means[better] - means[worse]
-        owed = max(end * (places[better] - places[worse]) for end in (fit.value, *ends))
+        lead = sign * (means[better] - means[worse])
+        owed = max(sign * end * (places[better] - places[worse]) for end in (fit.value, *ends))
         if lead > SAME and owed >= lead:
             found.append(
                 f"{better} leads {worse} by {fixed(lead, 2)}, and its places "
@@ -514,6 +524,7 @@ def sensitivity(
     task: str | None,
     sample: int,
     rng: np.random.Generator,
+    lower_better: Collection[str] = (),
 ) -> Sensitivity:
     """Rank the methods under a uniform sample of all weights, and under `weights`.
 
@@ -531,6 +542,8 @@ def sensitivity(
 
     used = normalised(weights or dict.fromkeys(factors, 1.0), list(factors))
     means, methods, items = _factor_means(cube, factors)
+    # Only who is ahead matters here, and by how much: where a scale ends does not.
+    means = means * np.where([name in lower_better for name in factors], -1.0, 1.0)
     in_use = np.array([used[name] for name in factors])
     chosen = ranks((means @ in_use)[None, :])[0]
     simplex = rng.dirichlet(np.ones(len(factors)), size=sample)
@@ -797,16 +810,19 @@ def extras(
     sessions: Iterable[Mapping[str, Any]] | None,
     level: float,
     seed: int,
+    lower_better: Collection[str] = (),
 ) -> Extras:
     """Return what the scores tell about order, repeats, weights and the judge's habits."""
     try:
         rng = np.random.default_rng(seed)
-        weighed = sensitivity(scores, weights, task=None, sample=10_000, rng=rng)
+        weighed = sensitivity(
+            scores, weights, task=None, sample=10_000, rng=rng, lower_better=lower_better
+        )
     except LmmscoreError:
         weighed = None
 
     return Extras(
-        position=position_effect(scores, factor=factor, level=level),
+        position=position_effect(scores, factor=factor, level=level, lower_better=lower_better),
         repeats=tuple(repeat_spread(scores, factor=factor)),
         components=variance_components(scores, factor=factor),
         sensitivity=weighed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -63,6 +63,8 @@ class Differences:
     """How many tests the correction is for: the pairs of this table, or of several."""
     flips: bool = True
     """Whether signs were flipped: then few items cannot be significant, however large the lead."""
+    lower_better: bool = False
+    """Whether the lower score wins. Differences stay first less second, as scores were given."""
 
     def significant(self) -> list[Difference]:
         """Return the pairs with a significant difference."""
@@ -80,11 +82,16 @@ class Differences:
             return 0
         return fewest_items(max(self.tests, len(self.pairs), 1), self.alpha)
 
+    def lead(self, pair: Difference) -> float:
+        """Return by how much the first of a pair is better than the second; 0 where unknown."""
+        gap = pair.difference or 0.0
+        return -gap if self.lower_better else gap
+
     def won(self) -> set[tuple[str, str]]:
         """Return the winner and the loser of every significant difference."""
         found = set()
         for d in self.significant():
-            ahead = d.difference is not None and d.difference > 0
+            ahead = self.lead(d) > 0
             found.add((d.first, d.second) if ahead else (d.second, d.first))
         return found
 
@@ -108,10 +115,10 @@ class Differences:
     def contradictions(self) -> list[Difference]:
         """Return the pairs whose order by mean is the opposite of their paired difference.
 
-        The methods stand by mean, best first, so the first of a pair has the higher mean. Only
-        missing scores can make its paired difference negative.
+        The methods stand by mean, best first, so the first of a pair has the better mean. Only
+        missing scores can put it behind in the paired difference.
         """
-        return [d for d in self.pairs if d.difference is not None and d.difference < -SAME]
+        return [d for d in self.pairs if self.lead(d) < -SAME]
 
     def win_matrix(self) -> list[list[int | None]]:
         """Return on how many items the method of a row won against that of a column."""
@@ -141,24 +148,31 @@ def differences(
     level: float,
     draws: int,
     rng: np.random.Generator,
+    lower_better: bool = False,
 ) -> Differences:
     """Compare every two methods of an item × method array on the items both have.
 
-    `strata` is the task of each item where the mean is over tasks, else None. `draws` is how many
-    sign patterns are drawn where not all of them can be tried. Not yet corrected: see `corrected`.
+    `lower_better`: who has the lower score wins an item. `strata` is the task of each item where
+    the mean is over tasks, else None. `draws` is how many sign patterns are drawn where not all of
+    them can be tried. Not yet corrected: see `corrected`.
     """
     pairs = list(combinations(range(len(methods)), 2))
     p_values = sign_flip_p(values, pairs, strata, draws=draws, rng=rng)
     found = []
     for (a, b), p in zip(pairs, p_values, strict=True):
         gaps = values[:, a] - values[:, b]
-        found.append(_difference(methods[a], methods[b], gaps, strata, level, float(p)))
+        pair = _difference(methods[a], methods[b], gaps, strata, level, float(p))
+        if lower_better:
+            pair = replace(pair, wins=pair.losses, losses=pair.wins)
+
+        found.append(pair)
 
     return Differences(
         methods=tuple(methods),
         pairs=tuple(found),
         exact=len(values) <= EXACT_UP_TO,
         alpha=round(1 - level, 12),
+        lower_better=lower_better,
     )
 
 
@@ -247,6 +261,8 @@ class Power:
     repeats_needed: int | None = None
     """Repeats in all, with the items there are; None when no reasonable number would do."""
     statements: tuple[str, ...] = ()
+    lower_better: bool = False
+    """Whether the method with the lower scores is the better one."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
@@ -262,6 +278,7 @@ def power_of(
     factor: str,
     power: float,
     alpha: float,
+    lower_better: Collection[str] = (),
 ) -> Power:
     """Return how many items would show a difference of two methods with the wanted power."""
     gaps, item, methods = _gaps(scores, first, second, task, factor)
@@ -280,6 +297,7 @@ def power_of(
         difference=effect,
         pairs=pairs,
         fewest=test.fewest,
+        lower_better=factor in lower_better,
     )
     if n > 1:
         total = float(means.var(ddof=1))
@@ -476,11 +494,12 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
         return (f"{same}: no number of items is known to show a difference.",)
 
     better, worse = found.first, found.second
-    if found.difference < 0:
+    if (found.difference < 0) != found.lower_better:
         better, worse = worse, better
 
+    which = f"{found.factor} (lower is better)" if found.lower_better else found.factor
     said = [
-        f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
+        f"{better} leads {worse} by {abs(found.difference):.3g} in {which}, "
         f"over {counted(found.items, 'item')} in common."
     ]
     if found.items < 2:
@@ -511,7 +530,7 @@ def _items_line(found: Power, wanted: str) -> str:
     exact = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
     return (
         f"{spread} in all for {wanted}: the range is what a pilot of {found.items} items allows "
-        f"({CONFIDENCE:.0%}); {exact} if the difference seen were exactly the true one."
+        f"({percent(CONFIDENCE)}); {exact} if the difference seen were exactly the true one."
     )
 
 

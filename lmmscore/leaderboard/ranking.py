@@ -9,7 +9,7 @@ import html
 import json
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
@@ -29,6 +29,7 @@ from lmmscore.leaderboard.cube import (
     reweigh,
     scale_ends,
     tabulate,
+    worst_end,
 )
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.leaderboard.differences import Difference, Differences, corrected, differences
@@ -57,7 +58,7 @@ class BoardRow:
     """One method's line. A figure that the data cannot give is None, never 0 and never NaN."""
 
     rank: int | None
-    """1 + the number of methods with a higher mean; ties share it. None when no edit was scored."""
+    """1 + the number of methods with a better mean; ties share it. None when no edit was scored."""
     method: str
     mean: float | None
     std: float | None
@@ -107,6 +108,13 @@ class BoardTable:
     """The task categories a table without a task is over, where it is not all of them."""
     level: float = 0.95
     """Of the intervals."""
+    lower_better: tuple[str, ...] = ()
+    """The factors whose low scores are the good ones; their figures are as they were given."""
+
+    @property
+    def is_lower_better(self) -> bool:
+        """Whether the lowest mean ranks first."""
+        return self.factor in self.lower_better
 
     def row(self, method: str) -> BoardRow:
         """Return the line of `method`."""
@@ -125,25 +133,26 @@ class BoardTable:
 
         leaders = [row.method for row in ranked if row.rank == 1]
         tests = self.differences
+        best, better_scores = ("lowest", "lower") if self.is_lower_better else ("highest", "higher")
         if tests is not None and (better := tests.better_than(leaders)):
-            # Only missing scores can do this: the higher mean is over other items.
-            said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the highest mean"
+            # Only missing scores can do this: the better mean is over other items.
+            said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the {best} mean"
             scores = "scores" if len(better) == 1 else "score"
             return (
-                f"{said}, but {listed(better)} {scores} significantly higher on the items both "
-                "have: the missing scores decide who is first."
+                f"{said}, but {listed(better)} {scores} significantly {better_scores} on the items "
+                "both have: the missing scores decide who is first."
             )
 
         if len(leaders) > 1:
             return f"{listed(leaders)} share the first rank."
         if tests is None:
-            return f"{first} has the highest mean; no differences were tested."
+            return f"{first} has the {best} mean; no differences were tested."
 
         if tests.items < tests.fewest_items:
             few = f"{counted(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
-            return f"{first} has the highest mean; {few} for any difference to be significant."
+            return f"{first} has the {best} mean; {few} for any difference to be significant."
 
-        return _lead(first, others, tests)
+        return _lead(first, others, tests, best)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one flat line per method.
@@ -163,6 +172,7 @@ class BoardTable:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "common_items": self.common_items,
+            **({"lower_better": list(self.lower_better)} if self.lower_better else {}),
             "rows": [as_json(row, decimals) for row in self.rows],
             "differences": self.differences.as_list(decimals) if self.differences else [],
         }
@@ -200,14 +210,14 @@ def _record(table: BoardTable, row: BoardRow) -> dict[str, Any]:
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 
-def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
-    """Return over whom the first method's lead is significant."""
+def _lead(first: str, others: Sequence[str], tests: Differences, best: str) -> str:
+    """Return over whom the first method's lead is significant; `best` mean is highest or lowest."""
     won = tests.won()
     close = [name for name in others if (first, name) not in won]
     if not close:
         return f"{first} ranks first, significantly ahead of all others."
     if len(close) == len(others):
-        return f"{first} has the highest mean, but is not significantly ahead of any other method."
+        return f"{first} has the {best} mean, but is not significantly ahead of any other method."
 
     top = {first, *close}
     apart = any({*pair} <= top for pair in won)
@@ -329,13 +339,16 @@ def rank(
     resamples: int = DRAWS,
     seed: int = 0,
     holm: Family = "table",
+    lower_better: Collection[str] = (),
 ) -> Leaderboard:
     """Rank the methods of a tidy score table, for each task category and over all of them.
 
     An edit's repeats are averaged first, then items. `task` names the categories wanted (then there
     is no table over all), `factor` what to rank by (`"all"`: each in turn). `weights` derives the
     overall again from the factors. `missing="worst"` counts an unscored edit as the lowest value of
-    `scales[factor]`, or the lowest seen where that is unknown. `average="tasks"` gives every
+    `scales[factor]`, or the lowest seen where that is unknown. `lower_better` names the factors
+    whose low scores are the good ones: their scores stay as they are, the lowest mean ranks first,
+    the worst is the highest, and `weights` count them turned round. `average="tasks"` gives every
     category the same weight in the table over all.
 
     Intervals of means have Student's t. Differences are tested by flipping signs over items, with
@@ -343,9 +356,15 @@ def rank(
     and tests out), reproducible by `seed`. `holm` says over what the tests are corrected: each
     table, or all of them together.
     """
-    rules = Rules(missing, average, dict(scales or {}), level, resamples, seed, holm)
+    low = frozenset(lower_better)
+    if OVERALL in low:
+        raise LmmscoreError("lower_better: an overall is always better the higher it is")
+
+    rules = Rules(missing, average, dict(scales or {}), level, resamples, seed, holm, low)
     rules.check()
-    scores = scores if weights is None else reweigh(scores, weights)
+    if weights is not None:
+        scores = reweigh(scores, weights, scales=rules.scales, lower_better=low)
+
     cube = tabulate(scores)
 
     # Over all tasks, before any is chosen: what one task alone shows of a scale is less.
@@ -368,7 +387,7 @@ def rank(
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
 
-    order = position_effect(scores, factor=tables[0].factor, level=level)
+    order = position_effect(scores, factor=tables[0].factor, level=level, lower_better=low)
     notes = (*_board_notes(settings), *_order_notes(order))
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
 
@@ -391,6 +410,8 @@ class Rules:
     resamples: int
     seed: int
     holm: Family
+    lower_better: frozenset[str] = frozenset()
+    """The factors whose low scores are the good ones."""
 
     def check(self) -> None:
         """Raise for an unknown rule or a number out of range."""
@@ -417,6 +438,7 @@ class Rules:
             "resamples": self.resamples,
             "seed": self.seed,
             "holm": self.holm,
+            **({"lower_better": sorted(self.lower_better)} if self.lower_better else {}),
         }
 
     def draws(self, tests: int) -> int:
@@ -453,7 +475,8 @@ class Figures:
         """Return item × method scores of a factor under the rule for missing ones."""
         index = self.cube.factor(factor)
         if self.rules.missing == "worst":
-            return self.cube.filled(index, self.ends[factor][0])
+            low = factor in self.rules.lower_better
+            return self.cube.filled(index, worst_end(self.ends[factor], low=low))
         return self.cube.mean[:, :, index]
 
     @cached_property
@@ -466,10 +489,21 @@ class Figures:
         """Each method's mean."""
         return column_means(self.values, self.strata)
 
+    @property
+    def lower_better(self) -> bool:
+        """Whether the lowest mean is the best."""
+        return self.factor in self.rules.lower_better
+
+    @cached_property
+    def places(self) -> Ints:
+        """Each method's rank; that of one without a score means nothing."""
+        found: Ints = ranks((-self.means if self.lower_better else self.means)[None, :])[0]
+        return found
+
     @cached_property
     def order(self) -> list[int]:
         """The methods best first, tied ones by name, those without a score last."""
-        place = ranks(self.means[None, :])[0]
+        place = self.places
         names = self.cube.methods
         known = np.isfinite(self.means)
         return sorted(range(len(names)), key=lambda i: (not known[i], place[i], names[i]))
@@ -497,6 +531,7 @@ class Figures:
             level=self.rules.level,
             draws=draws,
             rng=self.rules.rng(self.task, self.factor),
+            lower_better=self.lower_better,
         )
 
     def table(self, tests: Differences | None, outcomes: pd.DataFrame) -> BoardTable:
@@ -504,9 +539,11 @@ class Figures:
         cube, rules = self.cube, self.rules
         common = self._common_items()
         rows = self._rows(tests, common)
-        lowest = self.ends[self.factor][0]
+        low = self.lower_better
+        worst = worst_end(self.ends[self.factor], low=low)
         explained = self._explained(tests, common)
-        rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
+        repeats = int(cube.asked.max())
+        rule = table_rule(repeats=repeats, missing=rules.missing, worst=worst, low=low)
         return BoardTable(
             task=self.task,
             factor=self.factor,
@@ -518,6 +555,7 @@ class Figures:
                 tasks=len(cube.tasks),
                 average=rules.average,
                 rule=rule,
+                low=low,
             ),
             rule=rule,
             warnings=tuple(self._warnings(rows, tests, outcomes)),
@@ -527,6 +565,7 @@ class Figures:
             holes=cube.holes(self.index),
             common_items=None if common is None else len(common),
             level=rules.level,
+            lower_better=tuple(name for name in cube.factors if name in rules.lower_better),
         )
 
     @property
@@ -606,7 +645,14 @@ class Figures:
     def _rows(self, tests: Differences | None, common: Ints | None) -> list[BoardRow]:
         """Return the methods' lines, best first."""
         lowest, highest = self.ends[self.factor]
-        bounds = rank_ranges(self.cube, self.index, self.strata, lowest=lowest, highest=highest)
+        bounds = rank_ranges(
+            self.cube,
+            self.index,
+            self.strata,
+            lowest=lowest,
+            highest=highest,
+            lower_better=self.lower_better,
+        )
         holes = self.cube.holes(self.index)
         groups = tests.groups() if tests else {}
         limits = tests.rank_intervals() if tests else {}
@@ -636,7 +682,7 @@ class Figures:
             limits = mean_limits(values, self.strata, level=self.rules.level)
 
         return BoardRow(
-            rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
+            rank=int(self.places[column]) if known.size else None,
             method=self.cube.methods[column],
             mean=float(self.means[column]) if known.size else None,
             std=sample_std(known),
@@ -723,15 +769,24 @@ def _same_figures(first: Figures, second: Figures) -> bool:
 
 
 def rank_ranges(
-    cube: Cube, factor: int, strata: Ints | None, *, lowest: float, highest: float
+    cube: Cube,
+    factor: int,
+    strata: Ints | None,
+    *,
+    lowest: float,
+    highest: float,
+    lower_better: bool = False,
 ) -> list[tuple[int, int]]:
     """Return each method's best and worst rank over all that the missing scores could have been.
 
-    A method stands best when its own missing scores are the highest and all others' the lowest.
+    A method stands best when its own missing scores are the best and all others' the worst.
     """
     # Bounds, not a search: a mean rises with each of its scores, so the extremes are at the ends.
     low = column_means(cube.filled(factor, lowest), strata)
     high = column_means(cube.filled(factor, highest), strata)
+    if lower_better:
+        low, high = -high, -low
+
     best = 1 + (low[None, :] > high[:, None] + SAME).sum(axis=1)
     beaten_by = high[None, :] > low[:, None] + SAME
     np.fill_diagonal(beaten_by, False)
@@ -798,9 +853,19 @@ NAMED = 3
 
 
 def table_caption(
-    factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str
+    factor: str,
+    *,
+    task: str | None,
+    items: int,
+    tasks: int,
+    average: str,
+    rule: str,
+    low: bool = False,
 ) -> str:
-    """Return which mean the table shows and over what, then the rule by which it is derived."""
+    """Return which mean the table shows and over what, then the rule by which it is derived.
+
+    `low`: the lowest mean is the best.
+    """
     over = f"over {counted(items, 'item')}"
     if task is None:
         categories = counted(tasks, "task category", "task categories")
@@ -808,13 +873,14 @@ def table_caption(
         if average == "tasks":
             over = f"over {categories}, each the mean of its items"
 
-    return f"Mean {factor} {over}; {rule}."
+    turned = " (lower is better)" if low else ""
+    return f"Mean {factor}{turned} {over}; {rule}."
 
 
-def table_rule(*, repeats: int, missing: str, lowest: float) -> str:
+def table_rule(*, repeats: int, missing: str, worst: float, low: bool = False) -> str:
     """Return what is averaged first, what the std is over, and the rule for missing scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
-    return f"{first}std over items; {missing_rule(missing, lowest)}"
+    return f"{first}std over items; {missing_rule(missing, worst, low=low)}"
 
 
 def missing_warning(
@@ -857,8 +923,8 @@ def contradiction_warning(tests: Differences) -> str:
         return ""
 
     sure = [d for d in found if d.p_holm is not None and d.p_holm <= tests.alpha]
-    sure.sort(key=lambda d: d.difference or 0.0)
-    said = [_contradiction(d) for d in sure[:NAMED]]
+    sure.sort(key=tests.lead)
+    said = [_contradiction(d, low=tests.lower_better) for d in sure[:NAMED]]
     rest = len(found) - len(said)
     if rest:
         pairs = counted(rest, "more pair" if said else "pair")
@@ -867,10 +933,10 @@ def contradiction_warning(tests: Differences) -> str:
     return "The order contradicts paired differences: " + "; ".join(said) + "."
 
 
-def _contradiction(d: Difference) -> str:
-    lower = fixed(abs(d.difference or 0), 2)
+def _contradiction(d: Difference, *, low: bool) -> str:
+    gap = f"{fixed(abs(d.difference or 0), 2)} {'higher' if low else 'lower'}"
     return (
-        f"{d.first} ranks above {d.second}, but scores {lower} lower on the "
+        f"{d.first} ranks above {d.second}, but scores {gap} on the "
         f"{counted(d.n, 'item')} both have ({p_words(d.p_holm)})"
     )
 

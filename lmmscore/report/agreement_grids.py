@@ -567,9 +567,9 @@ def alternative_grid(found: Agreement) -> Grid:
         caption=(
             f"Shown where ω ≥ 0.5: the judge is at least as near to the other raters as at least "
             f"half of the people, who are granted ε = {first['epsilon']:g} "
-            f"({first['correction']}, {first['false_discovery_rate']:.0%}). Power: the chance, per "
-            "rater, that this many edits show a judge exactly as near as that person; “not shown” "
-            f"with low power says little.{_scale_caption(found)}"
+            f"({first['correction']}, {percent(first['false_discovery_rate'])}). Power: the "
+            "chance, per rater, that this many edits show a judge exactly as near as that person; "
+            f"“not shown” with low power says little.{_scale_caption(found)}"
         ),
         below=(*(f"Left out: {reasons}." for reasons in few), *lacking),
         text_columns=frozenset({0, 1, 6}),

@@ -6,7 +6,7 @@ Colours mean the same everywhere: blue is more, better or agreeing, orange less,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.errors import counted
+from lmmscore.records import half_up
 from lmmscore.report.figures import cross_correlations, fit_line, on_one_scale
 from lmmscore.report.formats import NONE, number, true_minus
 from lmmscore.report.leaderboard import RankedMethod
@@ -247,7 +248,7 @@ def scatter(
         parts.append(svg("polyline", class_="fit", points=_points(line, room)))
 
     points = [
-        [x, y, round(dot.x, 2), round(dot.y, 2), dot.item, dot.method]
+        [x, y, half_up(dot.x, 2), half_up(dot.y, 2), dot.item, dot.method]
         for (x, y), dot in zip(places, dots, strict=True)
     ]
     return Chart(id, title, _drawing(title, parts), run, labels, points)
@@ -524,8 +525,13 @@ def means_map(
     columns: Mapping[str, str],
     means: Mapping[tuple[str, str], float | None],
     link: Callable[[str, str], str],
+    *,
+    low: Collection[str] = (),
 ) -> HeatMap:
-    """Return means by row and column, each column shaded from its lowest to its highest."""
+    """Return means by row and column, each column shaded from its worst to its best.
+
+    The highest is the best, but the lowest in the columns that `low` names.
+    """
     ends = {}
     for column in columns:
         known = [mean for row in rows if (mean := means.get((row, column))) is not None]
@@ -535,7 +541,9 @@ def means_map(
         mean = means.get((row, column))
         text = NONE if mean is None else number(mean, 2)
         words = f"{rows[row]}, {columns[column]}: {text}"
-        return HeatCell(text, sequential(mean, *ends[column]), words, link(row, column))
+        first, last = ends[column]
+        shown = first + last - mean if mean is not None and column in low else mean
+        return HeatCell(text, sequential(shown, first, last), words, link(row, column))
 
     return heat_map(title, rows, columns, cell)
 

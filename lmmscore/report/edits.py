@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from lmmscore.records import OVERALL, Item, Outcome
+from lmmscore.records import OVERALL, Item, Outcome, half_up
 from lmmscore.report.charts import MeanRatings
 from lmmscore.report.run_data import Piece, PlayedTurn, RunData, ScoredEdit, Talk, in_utc
 from lmmscore.scores import TIE, Match
@@ -293,7 +293,9 @@ def _facts(turn: PlayedTurn) -> str:
 
 
 def _short(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+    # The page rounds once more, to what it shows. Six places are far more than that: no mean of a
+    # few repeats comes so near to a half without being one.
+    return None if value is None else half_up(value, 6)
 
 
 def run_facts(run: RunData, *, rated: bool, alike: Collection[str]) -> dict[str, Any]:
@@ -314,6 +316,7 @@ def run_facts(run: RunData, *, rated: bool, alike: Collection[str]) -> dict[str,
                 "title": run.title(key),
                 "scale": run.scales.get(key),
                 "alike": key in alike,
+                "low": key in run.manifest.lower_better,
             }
             for key in run.factors
         ],

@@ -26,7 +26,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.matches import PairBoard
-from lmmscore.records import fixed
+from lmmscore.records import fixed, percent
 from lmmscore.report.formats import DisplayNames, rank_span
 from lmmscore.report.leaderboard import RankedMethod, ranked_methods, title_of
 from lmmscore.stats import FEWEST_FOR_AN_INTERVAL, Floats, correlation
@@ -312,7 +312,7 @@ def _forest_drawing(
     if not known:
         return []
 
-    label = f"{value}, {settings.get('level', 0.95):.0%} interval"
+    label = f"{value}, {percent(settings.get('level', 0.95))} interval"
     return [Drawing(f"forest-{title.lower()}", partial(forest, title, label, known))]
 
 
@@ -354,7 +354,11 @@ def factor_means(table: BoardTable, titles: Mapping[str, str], width_in: float) 
     """Return the mean of every method on every factor."""
     factors = list(table.rows[0].factors)
     values = [[row.factors.get(factor) for factor in factors] for row in table.rows]
-    names = [titles.get(factor, factor) for factor in factors]
+    names = []
+    for factor in factors:
+        name = titles.get(factor, factor)
+        names.append(f"{name} ↓" if factor in table.lower_better and "↓" not in name else name)
+
     return _means_map(values, [row.method for row in table.rows], names, "mean", width_in)
 
 
@@ -364,7 +368,8 @@ def task_means(whole: BoardTable, tables: Sequence[BoardTable], width_in: float)
     by_task = [{row.method: row.mean for row in table.rows} for table in tables]
     values = [[means.get(method) for means in by_task] for method in methods]
     tasks = [str(table.task) for table in tables]
-    return _means_map(values, methods, tasks, f"mean {whole.factor}", width_in)
+    label = f"mean {whole.factor} ↓" if whole.is_lower_better else f"mean {whole.factor}"
+    return _means_map(values, methods, tasks, label, width_in)
 
 
 def _means_map(

@@ -17,6 +17,7 @@ from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
 from lmmscore.records import OVERALL
 from lmmscore.report.formats import (
     HEADINGS,
+    LOW,
     NONE,
     Cell,
     DisplayNames,
@@ -50,8 +51,12 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
         key for key in ("common_mean", "rank_range") if all(line[key] == NONE for line in texts)
     ]
     keys = [key for key in HEADINGS if key not in empty]
-    means = marks([row.mean for row in table.rows])
-    by_factor = [_marked([row.factors[name] for row in table.rows], decimals) for name in factors]
+    means = marks([row.mean for row in table.rows], low=table.is_lower_better)
+    by_factor = []
+    for name in factors:
+        low = name in table.lower_better
+        by_factor.append(_marked([row.factors[name] for row in table.rows], decimals, low=low))
+
     rows = []
     for k, line in enumerate(texts):
         lead = [Cell(line[key], means[k] if key == "mean" else "") for key in keys]
@@ -59,6 +64,10 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
 
     keys += factors
     heads = HEADINGS | {"mean_interval": f"{percent(table.level)} interval"}
+    heads |= {name: f"{name} {LOW}" for name in table.lower_better}
+    if table.is_lower_better:
+        heads |= {key: f"{HEADINGS[key]} {LOW}" for key in ("mean", "common_mean")}
+
     return Grid(
         title=title_of(table),
         columns=tuple(heads.get(key, key) for key in keys),
@@ -90,9 +99,9 @@ def _texts(row: BoardRow, decimals: int) -> dict[str, str]:
     }
 
 
-def _marked(values: Sequence[float | None], decimals: int) -> list[Cell]:
-    """Return a column of figures, its best and second best marked."""
-    flags = marks(values)
+def _marked(values: Sequence[float | None], decimals: int, *, low: bool) -> list[Cell]:
+    """Return a column of figures, its best and second best marked; `low`: low ones are good."""
+    flags = marks(values, low=low)
     return [Cell(number(value, decimals), flags[k]) for k, value in enumerate(values)]
 
 
@@ -158,7 +167,7 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
     columns, groups, blocks = ["Method"], [("", 1)], []
     for table in tables:
         groups.append((title_of(table), 2))
-        columns += ["Mean ± std", "Rank"]
+        columns += [f"Mean {LOW} ± std" if table.is_lower_better else "Mean ± std", "Rank"]
         blocks.append(_block(table, methods, decimals))
 
     rows = [
@@ -199,7 +208,7 @@ def _by_standing(tables: Sequence[BoardTable]) -> list[str]:
 def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
     rows = {row.method: row for row in table.rows}
     found = [rows.get(method) for method in methods]
-    flags = marks([row.mean if row else None for row in found])
+    flags = marks([row.mean if row else None for row in found], low=table.is_lower_better)
     cells = []
 
     for row, flag in zip(found, flags, strict=True):
@@ -240,6 +249,9 @@ def difference_grid(table: BoardTable, decimals: int) -> Grid:
         "Won/tied/lost",
     )
     below = () if rows else ("Fewer than two methods with scores: no differences.",)
+    if rows and table.is_lower_better:
+        below = ("First less second. Lower is better: a negative difference is a lead.",)
+
     return Grid(
         f"Differences: {title_of(table)}",
         columns,
@@ -260,13 +272,15 @@ def win_rate_grid(table: BoardTable) -> Grid:
         plain(method, *(NONE if wins is None else str(wins) for wins in line))
         for method, line in zip(methods, matrix, strict=True)
     )
-    caption = "Items on which the method of the row scored higher than that of the column."
+    better = "lower, which is better," if table.is_lower_better else "higher"
+    caption = f"Items on which the method of the row scored {better} than that of the column."
     return Grid(f"Wins: {title_of(table)}", ("Method", *methods), rows, caption)
 
 
 def position_grid(effect: PositionEffect, decimals: int) -> Grid:
     """Return each method's mean place and its mean before and after allowing for it."""
-    order = sorted(effect.means, key=lambda name: -effect.means[name])
+    sign = 1 if effect.lower_better else -1
+    order = sorted(effect.means, key=lambda name: sign * effect.means[name])
     rows = tuple(
         plain(
             name,

@@ -24,7 +24,7 @@ from lmmscore.ledger import Ledger, RecordedExchange, problems
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
-from lmmscore.report.formats import DisplayNames
+from lmmscore.report.formats import LOW, DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord, shown_digests
 from lmmscore.scales import show
@@ -673,7 +673,9 @@ class RunData:
         """Return a factor's name in words."""
         for known in self.manifest.factors:
             if known.key == factor:
-                return known.name or factor
+                name = known.name or factor
+                return f"{name} {LOW}" if known.better == "low" else name
+
         return {OVERALL: "Overall", WIN_RATE: "Win rate"}.get(factor, factor)
 
 

@@ -43,6 +43,7 @@ from lmmscore.report.charts import (
 from lmmscore.report.edits import board_id, slug
 from lmmscore.report.formats import (
     HEADINGS,
+    LOW,
     NONE,
     Grid,
     Mark,
@@ -81,7 +82,7 @@ MATRIX_NOTES = 12
 """Methods up to which the win matrix has room for p-values."""
 
 _WINS_ON_ITEMS = (
-    "Items on which the method of the row scored higher than that of the column, and the p-value "
+    "Items on which the method of the row scored better than that of the column, and the p-value "
     "of the difference of their means, corrected for all pairs (Holm); * at most 0.05. "
     "Click a figure to see the pair."
 )
@@ -145,7 +146,14 @@ def rank_run(run: RunData) -> Leaderboard | PairBoard:
 
 def _rank(run: RunData, factor: str | list[str], resamples: int) -> Leaderboard:
     caution = run.manifest.caution
-    return rank(run.scores, factor=factor, scales=run.scales, caution=caution, resamples=resamples)
+    return rank(
+        run.scores,
+        factor=factor,
+        scales=run.scales,
+        caution=caution,
+        resamples=resamples,
+        lower_better=run.manifest.lower_better,
+    )
 
 
 def view_run(
@@ -187,6 +195,7 @@ def view_run(
         sessions=[record.model_dump(mode="json") for record in run.sessions] or None,
         level=0.95,
         seed=0,
+        lower_better=run.manifest.lower_better,
     )
     repeats = ["repeats"] if run.manifest.repeats > 1 else []
     subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]
@@ -737,7 +746,9 @@ def _board(
     grid = full.grids[0]
     rows = ranked_methods(table)
     duels = _duels(table)
-    value_title = PAIR_HEADINGS["strength"] if factor == WIN_RATE else HEADINGS["mean"]
+    low = isinstance(table, BoardTable) and table.is_lower_better
+    mean_title = f"{HEADINGS['mean']} {LOW}" if low else HEADINGS["mean"]
+    value_title = PAIR_HEADINGS["strength"] if factor == WIN_RATE else mean_title
     link = partial(gallery_link, run, prefix, task=table.task, factor=factor)
     return Board(
         id=board_id(prefix, table.task, factor),
@@ -746,7 +757,7 @@ def _board(
         factor=factor,
         factor_title=factor,
         verdict=grid.verdict,
-        lines=tuple(_lines(run, rows, value_title, link)),
+        lines=tuple(_lines(run, rows, value_title, link, low=low)),
         axis=axis_head(standings_axis(rows)),
         grouped=any(row.group for row in rows),
         warnings=table.warnings,
@@ -789,12 +800,17 @@ def _duels(table: BoardTable | PairTable) -> dict[tuple[str, str], _Duel]:
 
 
 def _lines(
-    run: RunData, rows: Sequence[RankedMethod], value_title: str, link: Callable[..., str]
+    run: RunData,
+    rows: Sequence[RankedMethod],
+    value_title: str,
+    link: Callable[..., str],
+    *,
+    low: bool,
 ) -> Iterator[ResultLine]:
     axis = standings_axis(rows)
     letters = "".join(sorted({letter for row in rows for letter in row.group}))
-    best = marks([row.value for row in rows])
-    noun = value_title.lower()
+    best = marks([row.value for row in rows], low=low)
+    noun = value_title.removesuffix(f" {LOW}").lower()
 
     for row, mark in zip(rows, best, strict=True):
         name = run.names.method(row.method)
@@ -898,6 +914,7 @@ def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list
             factors,
             means,
             lambda method, factor: gallery_link(run, prefix, method=method, factor=factor),
+            low=run.manifest.lower_better,
         )
         maps.append(by_factor)
 
@@ -910,6 +927,7 @@ def make_maps(run: RunData, found: Leaderboard | PairBoard, prefix: str) -> list
             tasks,
             means,
             lambda method, task: gallery_link(run, prefix, method=method, task=task),
+            low=tasks if main[0].is_lower_better else (),
         )
         maps.append(by_task)
 

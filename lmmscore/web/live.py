@@ -34,7 +34,7 @@ from lmmscore.judges.judge import Heard
 from lmmscore.judges.limits import Spending
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Unit
-from lmmscore.records import OVERALL, Item, Outcome
+from lmmscore.records import OVERALL, Item, Outcome, half_up
 from lmmscore.run_folder import Run, RunLock, open_run
 from lmmscore.scores import (
     PAIR_COLUMNS,
@@ -518,7 +518,10 @@ class LiveRun:
             if score is None:
                 return [outcome, None, None, edit in repaired]
             share = (score - low) / (high - low)
-            return [outcome, round(score, 2), round(share, 3), edit in repaired]
+            if factor in self.run.manifest.lower_better:
+                share = 1 - share
+
+            return [outcome, half_up(score, 2), round(share, 3), edit in repaired]
 
         make = self._pair_cell if self._plan.protocol.covers_pairs else cell
         items = [
@@ -647,7 +650,13 @@ class LiveRun:
         try:
             # With its scales, so that no interval reaches beyond the ends of one.
             scales = self.run.manifest.scales()
-            board = rank(frame, factor=factor, scales=scales, resamples=BOARD_RESAMPLES)
+            board = rank(
+                frame,
+                factor=factor,
+                scales=scales,
+                resamples=BOARD_RESAMPLES,
+                lower_better=self.run.manifest.lower_better,
+            )
         except LmmscoreError:
             return None
 
@@ -655,7 +664,7 @@ class LiveRun:
         return {
             "measure": "Mean",
             "counted": "Items",
-            "note": f"mean {factor}",
+            "note": f"mean {factor}{', lower is better' if table.is_lower_better else ''}",
             "items": int(scored["item"].nunique()),
             "of": len(self._plan.benchmark.items),
             "rows": [_board_row(row, row.mean, row.mean_interval, row.n) for row in table.rows],

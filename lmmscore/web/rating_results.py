@@ -26,7 +26,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Power, power_of
-from lmmscore.records import OVERALL
+from lmmscore.records import OVERALL, fixed, percent
 from lmmscore.scales import Factor, Formula
 from lmmscore.stats.correlation import Ratings, alpha
 from lmmscore.tables import Table, defuse, is_excel, read_tables, restore
@@ -643,12 +643,12 @@ def _alpha(pairs: Sequence[tuple[float, float]]) -> float | None:
 def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
     notes = []
     for found in steadiness(rows):
-        parts = [f"{found.same:.0%} the same"]
+        parts = [f"{percent(found.same)} the same"]
         if found.difference is not None:
-            parts.append(f"mean difference {found.difference:.2f}")
+            parts.append(f"mean difference {fixed(found.difference, 2)}")
 
         if found.alpha is not None:
-            parts.append(f"Krippendorff's alpha {found.alpha:.2f}")
+            parts.append(f"Krippendorff's alpha {fixed(found.alpha, 2)}")
 
         notes.append(
             f"intra-rater reliability, {found.factor}: {', '.join(parts)} "

@@ -149,8 +149,18 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p < 0.001 else fixed(p, 3)
 
 
-def marks(values: Sequence[float | None]) -> list[Mark]:
-    """Return which figures of a column are its highest and second highest; none where all agree."""
+LOW = "↓"
+"""Behind the name of a factor in a heading: its low scores are the good ones."""
+
+
+def marks(values: Sequence[float | None], *, low: bool = False) -> list[Mark]:
+    """Return which figures of a column are its best and second best; none where all agree.
+
+    The highest is the best, or the lowest where `low`.
+    """
+    if low:
+        return marks([None if value is None else -value for value in values])
+
     known = sorted({value for value in values if value is not None}, reverse=True)
     if not known:
         return [""] * len(values)

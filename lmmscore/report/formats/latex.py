@@ -46,6 +46,8 @@ _SPECIAL = {
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
     "→": r"\ensuremath{\rightarrow}",
+    "↑": r"\ensuremath{\uparrow}",
+    "↓": r"\ensuremath{\downarrow}",
     "▲": r"\ensuremath{\uparrow}",
     "▼": r"\ensuremath{\downarrow}",
     "≥": r"\ensuremath{\geq}",

@@ -69,17 +69,24 @@ const lmm = (() => {
     return el("img", { src, alt, loading: "lazy", decoding: "async", draggable: "false" });
   }
 
+  // As the tables round: halves away from zero, by the decimals that a reader sees and not by the
+  // nearest binary fraction, so that one number is never shown as two.
+  function rounded(value, digits) {
+    const whole = Math.round(Number(Math.abs(value).toFixed(12) + "e" + digits));
+    return Math.sign(value) * Number(whole + "e-" + digits) || 0;
+  }
+
   function figure(value, digits) {
     if (value === null || value === undefined) return "–";
     const text = digits === undefined
-      ? String(Math.round(value * 100) / 100) : value.toFixed(digits);
+      ? String(rounded(value, 2)) : rounded(value, digits).toFixed(digits);
     return text.replace("-", "−");
   }
 
   // A score as its run gives it: of pairs, the share of matches won, to the tenth as in tables.
   function scored(run, value, digits) {
     if (run.about !== "pair" || value === null || value === undefined) return figure(value, digits);
-    return Math.round(value * 1000) / 10 + "%";
+    return rounded(100 * value, 1) + "%";
   }
 
   function options(select, pairs, chosen) {

@@ -226,7 +226,9 @@ lmm.gallery = (() => {
     card.dataset.filled = "yes";
     near.unobserve(card);
     const k = factor();
-    const rank = (edit) => (isKnown(edit.scores[k]) ? edit.scores[k] : -Infinity);
+    // Best first: where low scores are the good ones, the lowest.
+    const sign = run().factors[k].low ? -1 : 1;
+    const rank = (edit) => (isKnown(edit.scores[k]) ? sign * edit.scores[k] : -Infinity);
     const edits = [...shown(item)].sort((a, b) => rank(b) - rank(a));
     const source = (item.pictures.find(([kind]) => kind === "source") || [])[1];
     const given = item.pictures.map(([kind, number]) => el("figure", { class: "picture given" },

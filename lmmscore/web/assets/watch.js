@@ -23,7 +23,14 @@ function drawn(tag, properties) {
 
 const WHISKER_PX = 110;
 
-const decimal = (number) => number.toFixed(2).replace("-", "−");
+// As the tables round: halves away from zero, by the decimals that a reader sees and not by the
+// nearest binary fraction, so that one number is never shown as two.
+function fixed(number, digits) {
+  const whole = Math.round(Number(`${Math.abs(number).toFixed(12)}e${digits}`));
+  return (Math.sign(number) * Number(`${whole}e-${digits}`) || 0).toFixed(digits);
+}
+
+const decimal = (number) => fixed(number, 2).replace("-", "−");
 const whole = (number) => Math.round(number).toLocaleString("en");
 
 function dollars(number) {
@@ -188,8 +195,8 @@ function gridCell([outcome, score, share, repaired], item, method) {
   if (outcome === "scored") {
     cell.className = "scored";
     cell.style.setProperty("--share", share);
-    cell.textContent = score.toFixed(2);
-    said = score.toFixed(2);
+    cell.textContent = fixed(score, 2);
+    said = fixed(score, 2);
   } else if (outcome === "compared") {
     cell.className = "scored";
     cell.style.setProperty("--share", share);
