@@ -12,9 +12,9 @@ from fractions import Fraction
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import numbers_in, outside, pairs, spoken
 from lmmscore.parsing.page import Page
-from lmmscore.parsing.remarks import is_final, is_foreign, supposes
+from lmmscore.parsing.remarks import is_final, is_foreign, kind_of, supposes
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
+from lmmscore.parsing.verdict import QUANTITIES, SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
 
 # --- The last complete verdict ---
@@ -524,6 +524,12 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
 
     images = list(page.names.images_in(page.text, start, end))
     factors = page.names.factors_in(page.text, start, end)
+    if factors and _CUE.search(page.text, factors[0].start, end) is None:
+        # "Mean of the two: S_acc: 6.5, …"
+        label = page.text[start : factors[0].start].rstrip()
+        if label.endswith(":") and kind_of(label) in QUANTITIES:
+            return []
+
     unnamed = not images and not (page.n == 1 and _is_of_the_only_factor(page, start, end))
     if not factors and (unnamed or _OF_SOMETHING_ELSE.search(sentence)):
         return []

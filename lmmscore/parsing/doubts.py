@@ -1234,7 +1234,10 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
     return kind_of(words) in {None, Kind.VERDICT}
 
 
-_OTHER_ENTRY = re.compile(r"[A-Z][A-Za-z]+(?:[ ][A-Za-z]+){1,3}:[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*")
+_OTHER_ENTRY = re.compile(
+    r"(?:[A-Z][A-Za-z]+(?:[ ][A-Za-z]+){1,3}|[A-Za-z]+(?:_[A-Za-z]+)+)"
+    r":[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*"
+)
 
 
 def _orders_a_table(page: Page, line: Line, words: str) -> bool:

@@ -172,7 +172,7 @@ WORDS = {
         score_card les_notes mes_notes ces_notes vos_notes scores_i_can_give i_voti i_punteggi
         i_risultati результат*""",
     "LAYOUT": """
-        list card table tables column columns row rows entry entries label labels
+        list card grid table tables column columns row rows entry entries label labels
         order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python
         tabelle* tableau tabla tabella tabela 表格 表格形式 liste lista 列表 structure

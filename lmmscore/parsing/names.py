@@ -519,14 +519,21 @@ def names_of(factors: tuple[Factor, ...], n: int) -> Names:
 
 
 def _all_names(factor: Factor) -> tuple[str, ...]:
-    """Return every name, the ones in words also with the symbol's first part before them."""
-    names = list(factor.names)
+    """Return every name, the ones in words also with the symbol's first part before them, and in
+    the singular: "an artifact score of 3"."""
+    names = [*factor.names, *filter(None, map(_singular, factor.names))]
     lead, _, tail = factor.symbol.partition("_")
     if tail:
         short = [name for name in factor.names if name != factor.symbol and " " not in name]
         names += [f"{lead}_{name}" for name in short]
 
     return tuple(dict.fromkeys(names))
+
+
+def _singular(name: str) -> str:
+    """Return a name in words without the s of its plural."""
+    plural = re.fullmatch(r"([A-Za-z ]*[a-z]{3,}[^aiousAIOUS\W\d_])s", name)
+    return plural[1] if plural else ""
 
 
 def _known_names(factors: Sequence[Factor]) -> dict[str, Factor]:
@@ -568,7 +575,7 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
 
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
-        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])"
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9]|-(?:free|less)\b)"
     )
 
 

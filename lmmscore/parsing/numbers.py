@@ -31,7 +31,11 @@ _OUT_OF = r"""
       (?:[ ](?:a[ ])?(?:possible|maximum|total)(?:[ ]of)?)?|von(?:[ ]max\.?)?|sur|sobre|de
       |of(?=[ ]{1,3}(?:5|7|10|100|ten|five)\b)|uit|su|из|na|av|/[ ]?满分|満点)
 """
-_UNIT = r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b)"
+_UNIT = (
+    r"(?:points?\b|pts?\b\.?|分|点|점|Punkte\b|Punkten\b|puntos\b|marks?\b|/s\b"
+    r"|балл(?:а|ов)?\b|очк(?:о|а|ов)\b|punti\b|pontos\b|punten\b|punkt(?:y|ów)?\b|pkt\b\.?"
+    r"|poäng\b|puan\b|bodů\b)"
+)
 NUMBER = re.compile(
     rf"""
     (?<![A-Za-z0-9_]) (?<![0-9][.,/:]) (?<![A-Za-z][-'’])
@@ -534,6 +538,11 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
+      # "see note 2"
+      |\b(?:see|cf\.?|vgl\.?|siehe|voir)[ ](?:also[ ])?(?!(?:scores?|ratings?|grades?)\b)[^\W\d_]+
+      |\bfootnote
+      # "S_qua: 6, S_rael: 5": an entry of another name.
+      |(?-i:[,;|][ ]*[A-Z]_[a-z]{2,8}(?=[ ]*[:=]))
       |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
         (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
       # "3 stripes became 2": so many of them there are now.
@@ -912,6 +921,9 @@ def pairs(
     inside += taken
     every = list(numbers_in(text, start, end))
     numbers = outside(every, sorted(inside))
+    if not numbers:
+        numbers = list(_said_in_words(text, start, end))
+
     ends = frozenset(last for _, last in taken)
     line = _Stretch(text, start, end, names, numbers, [*_lists(text, names, _LISTED_NAMES)], ends)
     named = {number.start for number in every} - {number.start for number in numbers}
@@ -925,6 +937,19 @@ def pairs(
         made.sort(key=lambda pair: pair.name.start)
 
     return made
+
+
+_IN_WORDS_FOR = re.compile(
+    rf"(?<!\bthe[ ])\b(?:{'|'.join(_IN_WORDS)})\b(?=[ ](?:points?[ ])?(?:for|in|on)[ ])",
+    re.IGNORECASE,
+)
+
+
+def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
+    """Yield the numbers in words that stand before what they are given for: "nine for quality"."""
+    for word in _IN_WORDS_FOR.finditer(text, start, end):
+        value = Fraction(_IN_WORDS[word[0].lower()])
+        yield Number(value, None, word.start(), word.end(), word.end(), in_words=True)
 
 
 def _lists(
@@ -1037,10 +1062,14 @@ _OTHER_SUBJECT = (
 )
 _IN_A_CLAUSE = re.compile(
     rf"""
+    (?:[ ](?:of|in)[ ](?:the|this)[ ](?:image|edit|picture|photo|scene|result))?
     (?P<words>(?:[ ](?!{_OTHER_SUBJECT})[^\W\d_]+){{1,7}}?)
-    [ ](?:gets|receives|earns|deserves|merits
-      |(?:point|side|strongest|weakest|best|worst|highest|lowest|strength|weakness)[ ]with)
-    [ ](?:only[ ]|just[ ])?an?[ ]
+    (?:[ ](?:gets|receives|earns|deserves|merits
+        |(?:point|side|strongest|weakest|best|worst|highest|lowest|strength|weakness)[ ]with)
+        [ ](?:only[ ]|just[ ])?an?[ ]
+      # "The artifacts are minimal, with a low rating of only 1."
+      |,?[ ]with[ ]an?[ ](?:(?:low|high|perfect|minimal|strong|good|solid|fair|poor)[ ])?
+        (?:score|rating)[ ]of[ ](?:only[ ]|just[ ])?)
     (?=[0-9]{{1,3}}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -1113,7 +1142,8 @@ def _may_join(line: _Stretch[Name], index: int, joint: re.Match[str], number: Nu
 def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
     """Return the number that ends a clause whose subject a name is."""
     clause = _IN_A_CLAUSE.match(line.text, line.names[index].end, line.limit(index))
-    if clause is None or is_doubtful(clause["words"]):
+    # What is minimal is what the name is of, not the score.
+    if clause is None or is_doubtful(clause["words"].replace(" minimal", "")):
         return None
 
     number = known.get(clause.end())
@@ -1148,8 +1178,13 @@ _AFTER_ITS_NUMBER = re.compile(
     r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
     r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ]\Z"
 )
+SCORE_LABEL = (
+    r"score|rating|grade|mark|得分|评分|分数|打分|スコア|点数|得点|점수|Punktzahl|Bewertung|Note"
+    r"|puntuación|puntaje|nota|punteggio|voto|pontuação|оценка|балл"
+)
+"""What a score is called before a colon."""
 _SCORE_AT_THE_END = re.compile(
-    r"\b(?:score|rating|grade)[ ]*[:=][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]{1,3})?\W*\Z",
+    rf"\b(?:{SCORE_LABEL})[ ]*[:=][ ]*[0-9]{{1,3}}(?:\.[0-9]+)?(?:/[0-9]{{1,3}})?\W*\Z",
     re.IGNORECASE,
 )
 
@@ -1193,7 +1228,7 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 _BACKWARD = re.compile(
     r"""
     [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
-      (?:[ ]+(?:the|its|an?|overall|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
+      (?:[ ]+(?:the|its|an?|overall|image|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -1662,9 +1697,15 @@ def _fault(
         return entry_fault(line.text, number, limit, scale, others, listed=listed)
 
     # What follows the name follows the number, too.
-    behind = Number(number.value, None, name.start, name.end, name.end)
+    called = _SCORE_OF.match(line.text, name.end, limit)
+    end = called.end() if called else name.end
+    behind = Number(number.value, None, name.start, end, end)
     following = min((place for place in starts if place >= name.end), default=limit)
     return entry_fault(line.text, behind, min(limit, following), scale, others)
+
+
+# "8 for the naturalness score"
+_SCORE_OF = re.compile(r"[ ](?:scores?|ratings?|scale)(?=[ ]*(?:[,.;)]|and\b|but\b|$))")
 
 
 def _states_another_scale(

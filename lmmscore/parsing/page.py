@@ -1551,10 +1551,14 @@ def _is_below_a_factor(page: Page, line: Line) -> bool:
 
 
 def _is_under_a_factor(page: Page, line: Line) -> bool:
-    """Tell whether a line explains the factor that heads it, whose score is still to come."""
+    """Tell whether a line explains the factor that heads it, whose score is still to come or stands
+    right below the heading."""
     if line.images:
         return False
+
     above = page.line_at(line.start - 1)
+    if above is not None and _SCORE_LINE.match(page.words(above)):
+        above = page.line_at(above.start - 1)
     return above is not None and above.heading and _ends_with_a_factor(above)
 
 

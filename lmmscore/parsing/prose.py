@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import (
+    SCORE_LABEL,
     Number,
     Pair,
     competitors,
@@ -44,7 +45,7 @@ from lmmscore.parsing.sequences import (
     undisputed,
     whole_lists,
 )
-from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
+from lmmscore.parsing.verdict import QUANTITIES, Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
 # --- Names and their numbers ---
@@ -248,7 +249,7 @@ _I_GIVE = (
 )
 # "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
-    rf"(?:(?:^|[.!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:score|rating|grade|mark)[ ]*[:=]"
+    rf"(?:(?:^|[.,!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:{SCORE_LABEL})[ ]*[:=]"
     rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
@@ -325,6 +326,8 @@ class Prose:
         self._drop_labels()
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
+        self._asides: set[int] = set()
+        """Lines under a factor that only mention another: "Visual quality is another matter."."""
         self._heads = self._heading_factors()
         self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
         self._sequences = Sequences(page, self._pairs)
@@ -546,6 +549,8 @@ class Prose:
         heads: list[str | None] = []
         current: str | None = None
         above: str | None = None
+        alone: str | None = None
+        """The last factor above with nothing else on its line."""
 
         for index, line in enumerate(self.page.lines):
             heads.append(current)
@@ -558,11 +563,29 @@ class Prose:
             if current is not None and line.images and self._only_mentions(line):
                 continue
 
+            if alone is not None and self._is_an_aside(line, index, alone):
+                self._asides.add(index)
+                continue
+
             current = line.factors[0].key if self._is_factor_heading(line) else None
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
+                ends = line.factors[-1].end
+                alone = None if re.search(r"\w", self.text[ends : line.end]) else current
 
         return heads
+
+    def _is_an_aside(self, line: Line, index: int, head: str) -> bool:
+        """Tell whether a line under a factor explains it, and mentions another amid its words."""
+        if self._pairs[index] or line.heading or head in line.keys:
+            return False
+
+        def amid_words(factor: FactorName) -> bool:
+            sentence = SENTENCE_STOP.split(self.text[line.head : factor.start])[-1]
+            goes_on = _AMID_WORDS.match(self.text, factor.end, line.end)
+            return goes_on is not None or _WORDS.search(sentence) is not None
+
+        return all(map(amid_words, line.factors))
 
     def _is_factor_heading(self, line: Line) -> bool:
         """Tell whether a line names one factor, at its head, and no number: "Factor 2: Realism"."""
@@ -725,6 +748,8 @@ class Prose:
                 stop = _FULL_STOP.search(self.text, inside[-1].end, line.end)
                 refused = stop.start() if stop else line.end
 
+        if index in self._asides:
+            return
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
 
@@ -965,15 +990,30 @@ class Prose:
 
     def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
         """Take down the numbers of a sentence that is no verdict, but names one image."""
+        if not found:
+            return
+
         named = line.images[0].positions if len(line.images) == 1 else ()
         if named and leads_astray(self.text[line.head : line.images[0].start]):
             return
+        if kind_of(self.text[line.head : found[0].start]) in QUANTITIES:
+            return
+
+        if not named and self._is_labelled_whole(line, found):
+            # "Strictly judged: …", "Leniently judged: …": neither of them is the verdict.
+            named = (1,)
 
         for position in named:
             for pair in found:
                 lost = _LOST.search(self.text, line.start, pair.mark.span[0])
                 if pair.mark.value is not None and lost is None:
                     self.mentioned.append(((position, pair.name.key), pair.mark.value))
+
+    def _is_labelled_whole(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether a line scores the only image on every factor, behind a label."""
+        if self.n > 1 or len({pair.name.key for pair in found}) < len(self.names.factors):
+            return False
+        return _LABEL_ENDS.search(self.text, line.head, found[0].start) is not None
 
     def _follows_a_name(self, line: Line, part: Part, pair: Pair[FactorName]) -> bool:
         """Tell whether a number before a name stands right behind another: "accuracy 4 quality"."""
@@ -1505,7 +1545,7 @@ class Prose:
         return contents
 
     def _says_below(self, line: Line, index: int) -> bool:
-        if not line.factors:
+        if not line.factors or index in self._asides:
             return False
         last = line.factors[-1]
         scale = self.names.factor(last.key).scale
@@ -1519,8 +1559,13 @@ class Prose:
 
         far = False
 
-        for below in self.page.lines[index + 1 : index + 9]:
+        for at, below in enumerate(self.page.lines[index + 1 : index + 9], index + 1):
+            if at in self._asides:
+                continue
             if below.factors or below.heads or self.page.in_table(below):
+                break
+            if below.heading and below.gap and self._is_bare_number(below):
+                # "### 6/10" heads what stands under it.
                 break
 
             # "# 6" heads image 6.

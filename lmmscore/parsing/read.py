@@ -25,7 +25,16 @@ from lmmscore.parsing.prose import Prose
 from lmmscore.parsing.remarks import kind_of, sees_nothing
 from lmmscore.parsing.tables import ReplyTable, barred_tables, entries_of, tables_in
 from lmmscore.parsing.text import Span, drafts, joined, plain_text
-from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Kind, Mark, Reading, Said
+from lmmscore.parsing.verdict import (
+    QUANTITIES,
+    Cell,
+    Fault,
+    FaultKind,
+    Kind,
+    Mark,
+    Reading,
+    Said,
+)
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale, word_key
 
@@ -356,9 +365,7 @@ def _heading_factor(page: Page, line: Line | None) -> str | None:
     return None if re.search(r"\w", rest) else factor.key
 
 
-_OF_NUMBERS = frozenset(
-    (Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND, Kind.SOURCE)
-)
+_OF_NUMBERS = QUANTITIES | {Kind.SOURCE}
 _SENTENCE_ENDS = re.compile(r"[.!?。]\W*$")
 _LONGEST_CAPTION = 100
 

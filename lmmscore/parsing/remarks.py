@@ -154,7 +154,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.AVERAGE,
         r"""
-        \b(?:averages?|averaged|mean|means|median|aggregate[ds]?|totals?
+        \b(?:averages?|averaged|mean|means|medians?|aggregate[ds]?|totals?
           |(?<!\bto[ ])sums?|subtotals?|so[ ]far|Durchschnitt\w*|Mittelwert\w*|promedio|moyenne
           |standard[ ]deviation|std|variance)\b|平均
         """,
@@ -792,7 +792,11 @@ _ONLY_ONE = rule(
 # "Scores, including the weighted totals": what comes on top of the scores.
 _PLUS_TOTALS = re.compile(
     r",?[ ](?:including|plus|with|and)[ ](?:(?:the|their|my|weighted|overall)[ ]){0,3}"
-    r"(?:totals?|sums?|averages?)\b",
+    r"(?:totals?|sums?|averages?)\b"
+    # "the overall scores with the weights 0.4, 0.3, 0.2 and 0.1"
+    r"|(?:(?<=\boverall[ ]scores)|(?<=\boverall[ ]score)|(?<=\btotals)|(?<=\btotal)|(?<=\bS_all))"
+    r"[ ](?:with|using|by|from)[ ](?:(?:the|given|stated|these|those|your)[ ]){0,2}weights?"
+    r"(?:[ ]of)?(?:[ ,/]+(?:and[ ])?[0-9.]+%?(?=[ ,/.;]|$))*",
     re.IGNORECASE,
 )
 # "since the differences are small"
@@ -880,6 +884,7 @@ _UNTOLD = rule(
 
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence apart from all entries is known to leave scores as they are."""
+    sentence = _PLUS_TOTALS.sub("", sentence)
     return any(tells(sentence) for tells in _HARMLESS)
 
 

@@ -43,7 +43,9 @@ _RANK_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COMMENTS = re.compile(
-    r"\W*(?:comments?|remarks?|notes?|reasons?|justification|explanation|observations?)\W*",
+    r"\W*(?:comments?|remarks?|notes?|reasons?|reasoning|justifications?|explanations?|rationales?"
+    r"|observations?|why|details?|begründung(?:en)?|kommentare?|bemerkung(?:en)?|commentaires?"
+    r"|comentarios?|motivazione|理由|说明|备注|评语|コメント|이유|설명)\W*",
     re.IGNORECASE,
 )
 _NOT_EDITED = re.compile(r"\W*(?:unedited|unchanged|not[ ]edited)\W*", re.IGNORECASE)
@@ -150,8 +152,12 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
             for cell in table.rows[0][:_WIDEST]
         )
 
+    remarks = {
+        column for column, cell in enumerate(table.rows[0]) if _COMMENTS.fullmatch(cell.text)
+    }
     for row in table.rows[:_WIDEST]:
-        if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
+        cells = [cell for column, cell in enumerate(row[:_WIDEST]) if column not in remarks]
+        if any(_is_an_entry(cell.text, names) for cell in cells):
             return False
 
     labels = table.rows[0][:_WIDEST]
@@ -677,9 +683,19 @@ def entries_of(
     found: list[Entry] = []
     for block in _side_by_side(table, names):
         for part, image, key in _sections(block, names, above, factor):
-            found += _TableReader(part, image, names, key).entries()
+            found += _TableReader(_named_once(part, names), image, names, key).entries()
 
     return _without_repetition(found)
+
+
+def _named_once(table: ReplyTable, names: Names) -> ReplyTable:
+    """Return a table without its second column where this names the factors of the first again:
+    `Symbol | Factor | Score`."""
+    named = [[names.factor_named(cell.text) for cell in row[:2]] for row in table.rows[1:]]
+    both = [row for row in named if len(row) == 2 and row[0] is not None]
+    if len(both) < 2 or any(first is not second for first, second in both):
+        return table
+    return replace(table, rows=[[row[0], *row[2:]] for row in table.rows])
 
 
 def _sections(
@@ -1240,9 +1256,12 @@ _CORNER_WORDS = frozenset(
     assistant response answer answers score scores scoring rating ratings evaluation evaluations
     assessment factor factors criterion criteria metric metrics aspect aspects dimension dimensions
     category categories attribute attributes measure measures key label labels row column and per
+    symbol symbols abbreviation code kürzel symbole
     by vs of the s all sub question questions position test what which who
     bild bilder nummer faktor kriterium methode imagen imagenes imagem imagens immagine immagini
-    critère critere criterio fattore afbeelding resim obraz kryterium изображение картинка фактор
+    critère critere critères criterio criterios critério critérios criteri fattore fattori
+    facteur facteurs factores fatores faktoren kriterien kriteria note notes évaluation aspekt
+    afbeelding resim obraz kryterium изображение картинка фактор
     критерий 图像 图片 图 编号 序号 指标 因素 评分项 评分 维度 方法
     画像 番号 項目 指標 評価項目 이미지 번호 항목 지표""".split()
 )

@@ -24,6 +24,12 @@ _DRAFT_CLOSES = re.compile(rf"</({_DRAFT_TAGS})\s?>", re.IGNORECASE)
 _BRACKET_DRAFT = re.compile(
     r"\[(THINK|THINKING|REASONING|SCRATCHPAD|DRAFT)\](?:.{0,100000}?)\[/\1\]", re.DOTALL
 )
+# "<details><summary>Reasoning</summary> … </details>"
+_FOLDED_DRAFT = re.compile(
+    rf"<details[^<>]{{0,40}}>\s*<summary[^<>]{{0,40}}>\W*(?:\w+\W+){{0,2}}?(?:{_DRAFT_TAGS})\W*</summary>"
+    r".{0,100000}?</details>",
+    re.DOTALL | re.IGNORECASE,
+)
 
 # Names of HTML elements that shape text without saying anything.
 _INLINE = (
@@ -206,6 +212,7 @@ def drafts(text: str) -> list[Span]:
     """Return the stretches that are not the judge's answer: where it thinks aloud before it, what
     it has a user say, and what it shows as taken out."""
     found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
+    found += [match.span() for match in _FOLDED_DRAFT.finditer(text)]
     found += [match.span() for match in _USER_SAYS.finditer(text)]
     found += _taken_out(text)
     opened: list[re.Match[str]] = []
@@ -489,6 +496,9 @@ _WORDS_FOR = {
 _BLANKS = frozenset(("number", "score", "value", "rating", "integer", "int", "float"))
 
 
+_NUMBER_ABOVE = re.compile(r"\|[ ]*[*_`]*[0-9]+(?:\.[0-9]+)?(?:[ ]?/[ ]?[0-9]+)?[*_` ]*\Z")
+
+
 def _tag_in_words(tag: str, text: str, place: int) -> str:
     """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is
     nothing."""
@@ -499,7 +509,10 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
     name = match["name"].lower()
     if name == "br":
         line = text[text.rfind("\n", 0, place) + 1 : place]
-        return " " if "|" in line else "\n"
+        if "|" not in line:
+            return "\n"
+        # In a cell, what stands below its number explains it.
+        return " – " if _NUMBER_ABOVE.search(line) else " "
 
     if name in {"td", "th"}:
         return _cell_in_words(match, text, place)

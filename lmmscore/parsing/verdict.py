@@ -32,6 +32,9 @@ LASTING = frozenset(
 )
 """Kinds whose blocks have sections for each image: a heading that names one does not end them."""
 
+QUANTITIES = frozenset((Kind.DIFFERENCE, Kind.RANKS, Kind.AVERAGE, Kind.WEIGHTS, Kind.LEGEND))
+"""Kinds of numbers that are no scores of anything."""
+
 Cell = tuple[int, str]
 """An image, counted from 1, and a factor."""
 

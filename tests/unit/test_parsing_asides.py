@@ -1,0 +1,149 @@
+"""Explanations that name other factors, other numbers and other verdicts leave scores where they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmmscore.dialog import load_dialog
+from lmmscore.parsing import read_text
+
+FOUR = load_dialog("lmm-score").factors
+ONE = "S_acc: 8\nS_pre: 7\nS_qua: 9\nS_real: 6"
+TWO = (
+    "Image 1: S_acc: 8, S_pre: 7, S_qua: 9, S_real: 6\n"
+    "Image 2: S_acc: 5, S_pre: 9, S_qua: 4, S_real: 3"
+)
+
+
+def read(reply: str, n: int = 1) -> dict[str, int]:
+    """Return the scores of a reply by image and factor."""
+    return {
+        f"{at}.{key}": int(score) for (at, key), score in read_text(reply, FOUR, n).scores.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        "Visual Quality is another matter.",
+        "S_qua is another matter.",
+        "More a question of Visual Quality.",
+        "See also visual quality",
+        "Which costs it something in S_qua, too.",
+    ],
+)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "#### Editing Accuracy\n{aside}\nScore: 3",
+        "- **Editing Accuracy**\n    - {aside}\n    - Score: 3",
+        "Editing Accuracy:\n  reason: {aside}\n  score: 3",
+    ],
+)
+def test_a_factor_that_an_explanation_mentions_gets_no_score(layout: str, aside: str) -> None:
+    """The score below is of the factor that heads the explanation, or nobody's."""
+    found = read(layout.format(aside=aside))
+    assert found in ({"1.acc": 3}, {})
+    more = f"**Image 1**\n{layout.format(aside=aside)}\n\n**Image 2**\nS_acc: 4\nS_qua: 5"
+    assert "1.qua" not in read(more, 2)
+
+
+def test_a_factor_mentioned_in_a_list_under_another_gets_no_score() -> None:
+    """In a list by factor the heading says what is scored."""
+    reply = (
+        "**Accuracy**\n#### Image 1\nFine.\nScore: 7\n#### Image 2\nFine, too.\nScore: 8\n\n"
+        "**Realism**\n#### Image 1\nVisual quality is another matter.\nScore: 6\n"
+        "#### Image 2\nThe shadow is missing.\nScore: 2"
+    )
+    assert not {"1.qua", "2.qua"} & set(read(reply, 2))
+
+
+def test_a_number_that_heads_the_next_list_is_not_of_the_name_above() -> None:
+    """Names listed under their scores."""
+    reply = "### 7/10\n- Image 1: S_pre\n\n### 6/10\n- Image 1: S_acc\n\n### 5/10\n- Image 1: S_qua"
+    assert read(reply) in ({}, {"1.pre": 7, "1.acc": 6, "1.qua": 5})
+
+
+def test_a_remark_column_may_name_factors_and_numbers() -> None:
+    """A table stays one, and a blank score stays blank."""
+    reply = (
+        "Factor\tImage #\tValue\tReason\n"
+        "editing accuracy\t1\t10\tunlike the source, it keeps all 7 candles\n"
+        "visual quality\t1\t\tthe crop hides about 30% of it\n"
+        "logical realism\t1\t8\tits preservation of 9 notwithstanding"
+    )
+    assert read(reply) == {"1.acc": 10, "1.real": 8}
+
+
+def test_a_remark_right_under_a_score_does_not_end_its_section() -> None:
+    """However short it is, if a heading names the factor."""
+    block = "\n\n".join(
+        f"#### {factor.name}\n**Score: {score}/10**\nFine."
+        for factor, score in zip(FOUR, (9, 6, 8, 7), strict=True)
+    )
+    scores = {f"{image}.{factor.key}" for image in (1, 2) for factor in FOUR}
+    assert set(read(f"### Image 1\n{block}\n\n### Image 2\n{block}", 2)) == scores
+
+
+def test_verdicts_side_by_side_under_labels_are_none() -> None:
+    """Neither is the judge's, though one of the labels alone would leave its scores."""
+    reply = (
+        "Strictly judged: S_acc: 5, S_pre: 6, S_qua: 4, S_real: 5\n"
+        "Leniently judged: S_acc: 7, S_pre: 8, S_qua: 6, S_real: 7"
+    )
+    assert read(reply) == {}
+
+
+@pytest.mark.parametrize(
+    "label", ["Mean of the two", "Mean", "Averages over both images", "Medians"]
+)
+def test_averages_behind_scores_correct_nothing(label: str) -> None:
+    """A row of averages gives no image another number."""
+    reply = f"{TWO}\n\n{label}: S_acc: 6.5, S_pre: 8, S_qua: 6.5, S_real: 4.5"
+    assert len(read(reply, 2)) == 8
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ONE.replace("8", "8 (see note 2)"),
+        ONE.replace("8", "8 (cf. remark 3)"),
+        "S_acc: 8 баллов\nS_pre: 7 баллов\nS_qua: 9 баллов\nS_real: 6 баллов",
+        "<details><summary>Reasoning</summary>\n\nS_acc: 3 at first\n\n</details>\n\n" + ONE,
+        "| Symbol | Factor | Weight | Score |\n|---|---|---|---|\n| S_acc | Editing Accuracy | 40% | 8 |\n"
+        "| S_pre | Contextual Preservation | 30% | 7 |\n| S_qua | Visual Quality | 20% | 9 |\n"
+        "| S_real | Logical Realism | 10% | 6 |",
+        "编辑准确性（S_acc）：汽车已变为蓝色，得分：8\n上下文保持（S_pre）：3盏路灯没有变化，得分：7\n"
+        "视觉质量（S_qua）：车牌略有模糊，得分：9\n逻辑真实性（S_real）：水中倒影仍为红色，得分：6",
+        "S_acc: the car is now blue, score: 8\nS_pre: 3 lamps are unchanged, score: 7\n"
+        "S_qua: sharp, score: 9\nS_real: the mirror image is still red, score: 6",
+        f"Here is the scoring grid:\n\n{ONE}",
+        f"{ONE}\n\nIf you wish, I can compute the overall scores with the weights 0.4, 0.3, 0.2 and 0.1.",
+    ],
+)
+def test_forms_that_are_read_whole(reply: str) -> None:
+    """References, units, folded reasoning, columns of symbols, reasons before their score."""
+    assert read(reply) == {"1.acc": 8, "1.pre": 7, "1.qua": 9, "1.real": 6}
+
+
+def test_a_misspelt_symbol_leaves_the_score_before_it() -> None:
+    """What is unknown is not read; the rest is."""
+    reply = TWO.replace("S_real", "S_rael")
+    first, second = {"1.acc": 8, "1.pre": 7, "1.qua": 9}, {"2.acc": 5, "2.pre": 9, "2.qua": 4}
+    assert read(reply, 2) == first | second
+
+
+def test_numbers_in_words_before_their_names() -> None:
+    """Given to an image, one factor after the other."""
+    reply = "Image 1 gets nine for accuracy, six for preservation, eight for quality and one for realism."
+    assert read(reply, 2) == {"1.acc": 9, "1.pre": 6, "1.qua": 8, "1.real": 1}
+    assert read("Image 1: the two for accuracy are alike.", 2) == {}
+
+
+def test_a_score_in_a_cell_with_its_reason_below() -> None:
+    """A line break within a cell ends the number."""
+    reply = (
+        "| Image | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+        "| 1 | **6**<br>car fully blue | 8<br>or 7 | 9<br>2 shadows | 7/10<br>stale |"
+    )
+    assert read(reply) == {"1.acc": 6, "1.qua": 9, "1.real": 7}
