@@ -384,6 +384,8 @@ _CHANGED = re.compile(
       (?:withdrawn|retracted|void|deleted|cancell?ed|invalid)\b |
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
+    \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ]
+      (?:off|too[ ](?:low|high|many|few|much|little))\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ](?:more|extra|further)[ ]points?\b |
     \b(?:should|ought|must)[ ](?:to[ ])?(?:be|have[ ]been)[ ](?:\w+[ ])?(?:lower|higher)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad

@@ -67,7 +67,7 @@ from lmmscore.parsing.remarks import (
     takes_back,
     unsettles,
 )
-from lmmscore.parsing.revisions import Scored, revised, scored_lines
+from lmmscore.parsing.revisions import Scored, revised, revises, scored_lines
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import Cell, Kind, Said
 
@@ -207,7 +207,7 @@ def _by_sentences(
         noted = _noted(page, sentence, said)
         alone = _taken_back_alone(page, sentence)
         if noted or alone:
-            unsettled = alone or is_unsettling_note(sentence.text)
+            unsettled = alone or is_unsettling_note(sentence.text) or revises(sentence.text)
             yield Voids(cells=(alone or noted) if unsettled else frozenset())
             continue
 
@@ -943,11 +943,23 @@ def _place_of(start: int, first: int, behind: int) -> _Place:
     return _Place.AHEAD if start < first else _Place.AMID
 
 
+# "… and see no reason to change or withdraw any of them": what is denied is not said.
+_NO_CHANGE = re.compile(
+    r"\bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]"
+    r"(?:change|changing|revis\w+|adjust\w*|alter\w*|correct\w*|withdraw\w*|amend\w*|reconsider\w*)"
+    r"(?:[ ]or[ ](?:change|revise|adjust|alter|correct|withdraw|amend|retract))?"
+    r"(?:[ ](?:any|anything|them|it|of|the|these|those|my|single|scores?|ratings?|one)\b){0,5}",
+    re.IGNORECASE,
+)
+
+
 def _sentence(page: Page, line: Line, span: Span, place: _Place) -> _Sentence:
     images = [each.positions for each in page.names.images_in(page.text, *span)]
     factors = {each.key for each in page.names.factors_in(page.text, *span)}
     low = any(factor.better == "low" for factor in page.names.factors)
-    return _Sentence(page.text[slice(*span)], span[0], line, place, images, factors, low)
+    # Of the same length, so that places stay what they are.
+    text = _NO_CHANGE.sub(lambda match: " " * len(match[0]), page.text[slice(*span)])
+    return _Sentence(text, span[0], line, place, images, factors, low)
 
 
 def _may_undo(words: str) -> bool:
@@ -1098,6 +1110,9 @@ _ALIAS = re.compile(
     | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
     | \bwhat[ ]I[ ](?:call|label|refer[ ]to)\b|\bcount(?:ing|ed)?[ ]from[ ](?:zero|0)\b
     | \bis[ ]your[ ](?:first|second|third|fourth|fifth|last|other|[0-9])
+    | \b(?:number|count|label|list|index)\w*\b[^.:\n]{0,40}\b(?:right[ ]to[ ]left|bottom[ ]to[ ]top
+      |back[ ]to[ ]front|last[ ]to[ ]first|backwards?|in[ ]reverse
+      |from[ ]the[ ](?:end|last|bottom|right)|(?:start|begin)\w*[ ](?:with|from|at)[ ]the[ ]last)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -1446,6 +1461,10 @@ class Note:
         value = self._value
         if _TEMPLATE.fullmatch(value):
             return True
+
+        if value.isdigit() and speaks_of_scores(self.key):
+            # `"previous_score": 1` is no flag.
+            return False
 
         if value in _YES | _NO:
             unreal = bool(_UNREAL.intersection(row_of(self.key))) or prefers_low(self.key)

@@ -348,6 +348,10 @@ _WITHDRAWN = re.compile(
     r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
     r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
     r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
+    # "7, as the crowd workers put it; I abstain"
+    r"|\bI[ ](?:myself[ ])?(?:abstain|pass|decline|refrain)\b"
+    r"|,[ ]as[ ](?:the|my|your|other|some|most|[A-Z])[^.;,]{2,40}[ ]"
+    r"(?:puts?|says?|said|has|have|had|claims?)[ ]it\b"
     r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
     re.IGNORECASE,
 )
@@ -587,7 +591,8 @@ def competitors(
 
 
 _IS_PERFECT = re.compile(
-    r"[ ](?:would[ ])?(?:means?|requires?|needs?|be[ ](?:perfect|flawless|ideal))\b"
+    r"[ ](?:would[ ](?:have[ ])?)?(?:means?|requires?d?|need(?:s|ed)?|taken"
+    r"|be[ ](?:perfect|flawless|ideal))\b"
     r"|(?<=\bwhere[ ]10)[ ]is[ ](?:the[ ])?(?:best|highest|top|maximum|perfect)\b"
     r"|(?<=\bwith[ ]10)[ ]being[ ](?:the[ ])?(?:best|highest|top|maximum|perfect)\b"
 )
@@ -603,7 +608,12 @@ _INTERVAL = re.compile(
     r"[^\d\n]{0,12}[0-9.]+[ ]?(?:to|and|-|–|—|,)[ ]?[0-9.]+.\Z",
     re.IGNORECASE,
 )
-_TAKEN_OFF = re.compile(r"(?:扣[除掉了]{0,2}|减[去]?|減点)[ ]?\Z")
+_TAKEN_OFF = re.compile(
+    r"(?:扣[除掉了]{0,2}|减[去]?|減点"
+    r"|\b(?:took|taken|taking|knocked|docked|deducted|subtracted|lost|loses|minus)(?:[ ]off)?)"
+    r"[ ]?\Z",
+    re.IGNORECASE,
+)
 
 
 def _accounts_for(
@@ -918,6 +928,7 @@ def pairs(
 
     inside = [match.span() for match in _SCALE_IN_BRACKETS.finditer(text, start, end)]
     inside += [(name.start, name.end) for name in names]
+    inside += [match.span() for match in _BEFORE_TOTAL.finditer(text, start, end)]
     inside += taken
     every = list(numbers_in(text, start, end))
     numbers = outside(every, sorted(inside))
@@ -950,6 +961,14 @@ def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
     for word in _IN_WORDS_FOR.finditer(text, start, end):
         value = Fraction(_IN_WORDS[word[0].lower()])
         yield Number(value, None, word.start(), word.end(), word.end(), in_words=True)
+
+
+# "8 (S_acc), 6 (S_pre), 7.3 (S_all)"
+_BEFORE_TOTAL = re.compile(
+    r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3})?(?:[ ]?/[ ]?[0-9]{1,3})?[ ]?"
+    r"[(\[](?:S_(?:all|total|overall)|overall|total)[)\]]",
+    re.IGNORECASE,
+)
 
 
 def _lists(

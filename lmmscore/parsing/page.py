@@ -1455,7 +1455,7 @@ def _pass_heading(page: Page, line: Line, words: str, state: _State) -> None:
         title = words.rstrip(" :").rpartition(". ")[2] + ":"
 
     kind = _kind_of_title(title)
-    if kind in _NO_VERDICT:
+    if kind in _NO_VERDICT and not _is_only_a_factor(page, line):
         state.captioned_as(kind, title, line)
     elif line.factors and (short or _is_opened_by_a_factor(line)):
         # "Accuracy:", whose score or explanation is still to come.
@@ -1474,6 +1474,15 @@ def _pass_heading(page: Page, line: Line, words: str, state: _State) -> None:
         state.headed_by(title, line)
     else:
         _pass_unknown(page, line, title, state)
+
+
+def _is_only_a_factor(page: Page, line: Line) -> bool:
+    """Tell whether a heading is one factor's name and no more: "Scale Realism" heads no scale."""
+    if len(line.factors) != 1:
+        return False
+    factor = line.factors[0]
+    around = page.text[line.head : factor.start] + page.text[factor.end : line.end]
+    return not any(map(str.isalpha, around))
 
 
 def _pass_words(page: Page, line: Line, words: str, state: _State) -> None:

@@ -227,6 +227,7 @@ _IN_VAIN = re.compile(
 _ONE_AND_A_SCORE = re.compile(r"1[ ]*[ :=→–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*")
 # Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
 _AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
+_LABEL_IN_WORDS = re.compile(r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?:[ ]+[^\W\d_]+[ ][^\W\d_]")
 _TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
 _CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
@@ -328,6 +329,8 @@ class Prose:
         """For each line, the last factor above that stands alone, as a heading does."""
         self._asides: set[int] = set()
         """Lines under a factor that only mention another: "Visual quality is another matter."."""
+        self._unowned: set[int] = set()
+        """Lines under a factor without a score that may mention another, or be its entry."""
         self._heads = self._heading_factors()
         self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
         self._sequences = Sequences(page, self._pairs)
@@ -551,11 +554,14 @@ class Prose:
         above: str | None = None
         alone: str | None = None
         """The last factor above with nothing else on its line."""
+        waits = False
+        """Whether it has no score yet."""
 
         for index, line in enumerate(self.page.lines):
             heads.append(current)
             self._above.append(above)
             if not line.factors:
+                waits = waits and not _OWN_LABEL.match(self.text, line.head, line.end)
                 short = line.heading or line.gap or len(self.page.words(line)) < 40
                 current = None if short and not line.images else current
                 continue
@@ -567,13 +573,25 @@ class Prose:
                 self._asides.add(index)
                 continue
 
+            if alone is not None and waits and self._explains_itself(line, index, alone):
+                # "Quality: see above.", under "Realism": nobody knows whose a score below it is.
+                self._unowned.add(index)
+
             current = line.factors[0].key if self._is_factor_heading(line) else None
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
                 ends = line.factors[-1].end
                 alone = None if re.search(r"\w", self.text[ends : line.end]) else current
+                waits = alone is not None
 
         return heads
+
+    def _explains_itself(self, line: Line, index: int, head: str) -> bool:
+        """Tell whether a line names another factor than the one above it, and goes on in words
+        behind a colon."""
+        if self._pairs[index] or line.heading or head in line.keys:
+            return False
+        return _LABEL_IN_WORDS.match(self.text, line.factors[0].end, line.end) is not None
 
     def _is_an_aside(self, line: Line, index: int, head: str) -> bool:
         """Tell whether a line under a factor explains it, and mentions another amid its words."""
@@ -748,7 +766,7 @@ class Prose:
                 stop = _FULL_STOP.search(self.text, inside[-1].end, line.end)
                 refused = stop.start() if stop else line.end
 
-        if index in self._asides:
+        if index in self._asides or index in self._unowned:
             return
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
@@ -1010,8 +1028,11 @@ class Prose:
                     self.mentioned.append(((position, pair.name.key), pair.mark.value))
 
     def _is_labelled_whole(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
-        """Tell whether a line scores the only image on every factor, behind a label."""
+        """Tell whether a line scores the only image on every factor, behind a label, and nothing
+        below is called final."""
         if self.n > 1 or len({pair.name.key for pair in found}) < len(self.names.factors):
+            return False
+        if any(map(is_final, self.text[line.end :].splitlines())):
             return False
         return _LABEL_ENDS.search(self.text, line.head, found[0].start) is not None
 
@@ -1545,7 +1566,7 @@ class Prose:
         return contents
 
     def _says_below(self, line: Line, index: int) -> bool:
-        if not line.factors or index in self._asides:
+        if not line.factors or index in self._asides or index in self._unowned:
             return False
         last = line.factors[-1]
         scale = self.names.factor(last.key).scale

@@ -99,6 +99,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |how|evaluation|here|below|as)\b.*)?$
       | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema
           |template|form|layout|pattern|shape|style)$
+      | \b(?:will|shall|going[ ]to|plan[ ]to|intend[ ]to)\b.*\blike[ ](?:this|so|that)$
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
       | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*

@@ -44,6 +44,19 @@ def revised(page: Page, lines: Scored) -> dict[int, frozenset[Cell]]:
     return found
 
 
+def revises(note: str) -> bool:
+    """Tell whether a clause of a footnote gives another number for the score that it is of:
+    "corrected: must be 5"."""
+    return any(
+        _may_revise(clause)
+        and any(_stands_alone(clause, each) for each in numbers_in(clause, 0, len(clause)))
+        for clause in _CLAUSE.split(note)
+    )
+
+
+_CLAUSE = re.compile(r"[:;,.](?=\s)")
+
+
 def scored_lines(page: Page, said: Sequence[Said]) -> Scored:
     """Return the lines of prose on which scores stand, in their order, each with its scores."""
     found: dict[int, tuple[Line, list[Said]]] = {}

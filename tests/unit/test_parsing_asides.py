@@ -147,3 +147,76 @@ def test_a_score_in_a_cell_with_its_reason_below() -> None:
         "| 1 | **6**<br>car fully blue | 8<br>or 7 | 9<br>2 shadows | 7/10<br>stale |"
     )
     assert read(reply) == {"1.acc": 6, "1.qua": 9, "1.real": 7}
+
+
+def test_a_heading_that_is_a_factor_heads_no_scale() -> None:
+    """Though its name begins as that of a legend does."""
+    twelve = load_dialog("factors-12").factors
+    reply = "\n\n".join(
+        f"### {number}. {factor.name}\nAs asked for.\n\n**Score: {1 + number % 7}/7**"
+        for number, factor in enumerate(twelve, 1)
+    )
+    scores = read_text(reply, twelve, 1).scores
+    assert {key: int(score) for (_, key), score in scores.items()} == {
+        factor.key: 1 + number % 7 for number, factor in enumerate(twelve, 1)
+    }
+
+
+def test_what_may_be_an_entry_or_an_aside_gets_no_score() -> None:
+    """Behind a colon, under another factor that has no score yet."""
+    reply = "**Editing Accuracy**\nContextual Preservation: will be treated below.\nScore: 7/10"
+    assert read(reply) == {}
+
+
+@pytest.mark.parametrize(
+    ("remark", "gone"),
+    [
+        ("On reflection, every S_qua above is one point too high.", {"1.qua", "2.qua"}),
+        ("The S_acc of Image 2 is half a point off.", {"2.acc"}),
+    ],
+)
+def test_points_too_many_fault_the_scores_named(remark: str, gone: set[str]) -> None:
+    """The others stay."""
+    assert set(read(TWO, 2)) - set(read(f"{TWO}\n\n{remark}", 2)) == gone
+
+
+@pytest.mark.parametrize("note", ["corrected: must be 5, the paw is white.", "should be 5."])
+def test_a_footnote_that_gives_another_number_faults_its_score(note: str) -> None:
+    """Whichever of the two holds."""
+    assert "1.acc" not in read(f"{ONE.replace('8', '8†')}\n\n† {note}")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I will report my scores like this:\n\n" + TWO + "\n\nIs this form acceptable to you?",
+        "Note: I numbered the images from right to left.\n\n" + TWO,
+        "The images are counted from the last to the first: counted backwards.\n\n" + TWO,
+    ],
+)
+def test_forms_and_other_numberings_are_no_verdict(reply: str) -> None:
+    """A form that is announced, and images that were numbered in another way."""
+    assert read(reply, 2) == {}
+
+
+def test_somebody_elses_number_is_no_score() -> None:
+    """The judge abstains."""
+    assert "1.acc" not in read(ONE.replace("8", '"8", as the crowd workers put it; I abstain'))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{ONE}\n\nI double-checked all scores above and see no reason to change or withdraw any of them.",
+        "8 (S_acc), 7 (S_pre), 9 (S_qua), 6 (S_real), 7.7 (S_all)",
+        "First pass: S_acc: 5, S_pre: 6, S_qua: 6, S_real: 4\n"
+        "Second pass: S_acc: 9, S_pre: 9, S_qua: 6, S_real: 6\n\n"
+        "Final scores: S_acc: 8, S_pre: 7, S_qua: 9, S_real: 6",
+        ONE.replace("8", "8. A 10 would have required that all of the snow goes").replace(
+            "7", "7. I took off 3 for the hills"
+        ),
+    ],
+)
+def test_more_forms_that_are_read_whole(reply: str) -> None:
+    """What is denied, sums in brackets, a final verdict, and how far a score is from the best."""
+    assert read(reply) == {"1.acc": 8, "1.pre": 7, "1.qua": 9, "1.real": 6}
