@@ -378,6 +378,11 @@ class Page:
         """Return where in the reply a place of the plain text was written."""
         return self.plain.span(place, place + 1)[0]
 
+    def column_of(self, place: int) -> int:
+        """Return how far into its line a place of the plain text was written."""
+        written = self.written(place)
+        return written - self.original.rfind("\n", 0, written) - 1
+
     def span(self, start: int, end: int) -> Span:
         """Return the place in the reply of a stretch of the plain text."""
         return self.plain.span(start, end)

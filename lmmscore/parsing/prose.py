@@ -62,9 +62,12 @@ _OTHER_VERB = re.compile(
 )
 # A second number right behind the first: "1 7", "(1) 7", "1: 7".
 _ANOTHER_BEHIND = re.compile(r"[ )\]]*[ :=→–—-][ ]*[(\[]?[0-9]")
+_DOTTED = re.compile(r"(?P<whole>[0-9]{1,2})\.(?P<part>[0-9]{1,2})\.?[ )]")
 _ONLY_SIGNS = re.compile(r"[\W_]*")
 _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+# Behind an image of which something is told.
+_TOLD_OF = re.compile(r"(?:['’]s)?,?[ ]+[a-z]")
 _COMPARED = re.compile(
     r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
     r"[\s(]*$",
@@ -95,6 +98,9 @@ _LOST = re.compile(
 )
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _BEFORE_A_COLON = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*(?::|=|→)[ ]*\Z")
+# The name of an image may take in the bracket that closes behind it.
+_CLOSED_BEHIND = re.compile(r".?[ ]*[)\]]")
+_BEFORE_A_BRACKET = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*[(\[][ ]*\Z")
 # "With 9 for quality, Image 3 is done."
 _OPENS_A_PHRASE = re.compile(
     r"(?:and[ ]|but[ ])?(?:with|at|having|scoring|earning|receiving|getting|given|despite|mit|bei"
@@ -361,6 +367,13 @@ class Prose:
         if not leading:
             return
 
+        outline = self._outline()
+        for index in leading:
+            if self._pairs[index][0].mark.span[0] in outline:
+                self._pairs[index] = self._pairs[index][1:]
+        if outline:
+            return
+
         labels = [self._pairs[index][0] for index in leading]
         counted = _counts_up([pair.value for pair in labels]) or all(
             self.names.number_of(pair.name.key) == pair.value for pair in labels
@@ -368,6 +381,18 @@ class Prose:
         if counted or any(map(self._has_its_number_behind, range(len(self._pairs)))):
             for index in leading:
                 self._pairs[index] = self._pairs[index][1:]
+
+    def _outline(self) -> set[int]:
+        """Return where numbers stand that count what an outline has under each of its numbers:
+        `1.1 Accuracy`, `1.2 Realism`, whatever comes second elsewhere."""
+        dotted = [_DOTTED.match(self.text, line.head, line.end) for line in self.page.lines]
+        found = [match for match in dotted if match is not None]
+        parts: dict[str, list[int]] = {}
+        for match in found:
+            parts.setdefault(match["whole"], []).append(int(match["part"]))
+
+        counts = any(len(part) > 1 and part == sorted(set(part)) for part in parts.values())
+        return {match.start() for match in found} if counts else set()
 
     def _leads_with_a_number(self, line: Line, index: int) -> bool:
         """Tell whether a bare number stands before the first name of a line, with nothing but
@@ -509,7 +534,20 @@ class Prose:
         start = line.start if mentioned else line.factors[0].end
         images = [image for image in line.images if image.start >= start]
         found = pairs(self.text, start, line.end, images, lambda _: scale)
-        return [pair for pair in found if not self._is_of_another(line, pair, factor)]
+        return [
+            pair
+            for pair in found
+            if not self._is_of_another(line, pair, factor) and not self._begins_a_reason(pair)
+        ]
+
+    def _begins_a_reason(self, pair: Pair[ImageName]) -> bool:
+        """Tell whether what stands behind a number explains it, and an image is named there: "5:
+        Image 3 shows the same seam"."""
+        if not pair.backward:
+            return False
+        joint = self.text[pair.mark.span[1] : pair.name.start]
+        parted = _ONLY_SIGNS.fullmatch(joint) is not None
+        return parted and _TOLD_OF.match(self.text, pair.name.end) is not None
 
     def _is_of_another(self, line: Line, pair: Pair[ImageName], key: str) -> bool:
         """Tell whether a number before an image is another factor's: "realism 10 for Image 2"."""
@@ -987,6 +1025,15 @@ class Prose:
             for image in line.images
         ):
             # "S_acc: 5: Image 1; (without Image 2)"
+            return True
+
+        if not line.parts[0].named and any(
+            image.positions != line.positions
+            and _BEFORE_A_BRACKET.search(self.text, max(line.start, image.start - 12), image.start)
+            and _CLOSED_BEHIND.match(self.text, image.end - 1, line.end)
+            for image in line.images
+        ):
+            # "S_acc: 5 (Image 3) (a seam is left)"
             return True
 
         if len({image.positions for image in line.images}) < 2:

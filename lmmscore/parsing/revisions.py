@@ -47,6 +47,7 @@ def revised(page: Page, lines: Scored) -> dict[int, frozenset[Cell]]:
 def revises(note: str) -> bool:
     """Tell whether a clause of a footnote gives another number for the score that it is of:
     "corrected: must be 5"."""
+    note = _MARK.sub(" ", note)
     return any(
         _may_revise(clause)
         and any(_stands_alone(clause, each) for each in numbers_in(clause, 0, len(clause)))
@@ -55,6 +56,7 @@ def revises(note: str) -> bool:
 
 
 _CLAUSE = re.compile(r"[:;,.](?=\s)")
+_MARK = re.compile(r"\[\^?\w{1,2}\]|\(\w{1,2}\)|^\W*[0-9]{1,2}(?=[.):]?\s)")
 
 
 def scored_lines(page: Page, said: Sequence[Said]) -> Scored:

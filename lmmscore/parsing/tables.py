@@ -123,10 +123,11 @@ class Entry:
     """Whether a running number is all that says which image it is: it may be a rank."""
 
 
-def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[ReplyTable]:
+def tables_in(text: str, names: Names, column_of: Callable[[int], int]) -> list[ReplyTable]:
     """Return the tables of a text: with bars, with commas or tabs, or with columns aligned.
 
-    `written` says where a place of the text was in the reply, in which columns were aligned.
+    `column_of` says how far into its line a place of the text was written, marks included: there
+    columns were aligned.
     """
     found = [
         table
@@ -134,7 +135,7 @@ def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[Re
         if _is_grid(table, names) or _is_of_one_factor(table.rows[0])
     ]
     taken = [(table.start, table.end) for table in found]
-    found += _spaced(text, names, taken, written)
+    found += _spaced(text, names, taken, column_of)
     return sorted(found, key=lambda table: table.start)
 
 
@@ -379,7 +380,7 @@ def _cells(line: re.Match[str], *, framed: bool) -> Row:
 
 
 def _spaced(
-    text: str, names: Names, taken: Sequence[Span], written: Callable[[int], int]
+    text: str, names: Names, taken: Sequence[Span], column_of: Callable[[int], int]
 ) -> Iterator[ReplyTable]:
     """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
     lines = list(_LINE.finditer(text))
@@ -396,7 +397,7 @@ def _spaced(
             if len(head) < 2 or not _is_head(head, below, names):
                 continue
 
-            rows, after = _rows(lines, index, separator, head, written, names)
+            rows, after = _rows(lines, index, separator, head, column_of, names)
             table = ReplyTable([head, *rows], line.start(), lines[after - 1].end())
             if rows and not _name_factors_again(table, names):
                 index = after
@@ -539,7 +540,7 @@ def _rows(
     index: int,
     separator: str,
     head: Row,
-    written: Callable[[int], int],
+    column_of: Callable[[int], int],
     names: Names,
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
@@ -573,7 +574,7 @@ def _rows(
             break
 
         if aligned:
-            row = _under(head, row, line, written)
+            row = _under(head, row, line, column_of)
         elif len(row) != width:
             row = row[:1]
 
@@ -593,7 +594,7 @@ _NEAR = 2
 """How far beside its heading a cell may stand, in characters."""
 
 
-def _under(head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]) -> Row:
+def _under(head: Row, row: Row, line: re.Match[str], column_of: Callable[[int], int]) -> Row:
     """Return a cell for each heading: what stands under it, or a blank one. Where that cannot be
     told, only the first, which says what the row is of.
 
@@ -604,10 +605,10 @@ def _under(head: Row, row: Row, line: re.Match[str], written: Callable[[int], in
     if len(row) == len(head) and len(gaps) == 1 and max(gaps) <= _NARROW:
         return row
 
-    titles = _places(head, line.string.rfind("\n", 0, head[-1].start) + 1, written)
+    titles = _places(head, column_of)
     cells = [replace(cell, text="") for cell in row[:1] * len(head)]
     taken = -1
-    for cell, (left, right) in zip(row, _places(row, line.start(), written), strict=True):
+    for cell, (left, right) in zip(row, _places(row, column_of), strict=True):
         if left > titles[-1][1] + _NEAR:
             # Under no heading: a remark.
             break
@@ -630,10 +631,9 @@ def _under(head: Row, row: Row, line: re.Match[str], written: Callable[[int], in
 _NARROW = 4
 
 
-def _places(row: Row, edge: int, written: Callable[[int], int]) -> list[Span]:
+def _places(row: Row, column_of: Callable[[int], int]) -> list[Span]:
     """Return the columns of characters that the cells of a row fill."""
-    begin = written(edge)
-    starts = [written(cell.start) - begin for cell in row]
+    starts = [column_of(cell.start) for cell in row]
     return [(at, at + len(cell.text)) for at, cell in zip(starts, row, strict=True)]
 
 
