@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 
 from lmmscore.parsing.lexicon import any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, ImageName, Names
@@ -57,6 +57,7 @@ from lmmscore.parsing.remarks import (
     makes_up,
     may_be_unseen,
     prefers_low,
+    puts_in_doubt,
     puts_off,
     recants,
     reorders,
@@ -65,6 +66,7 @@ from lmmscore.parsing.remarks import (
     sets_bounds,
     speaks_of_scores,
     takes_back,
+    tells_of_pictures,
     unsettles,
 )
 from lmmscore.parsing.revisions import Scored, revised, revises, scored_lines
@@ -150,13 +152,14 @@ def voids(
     stretches: frozenset[Span] = frozenset()
     before = 0
     lines = scored_lines(page, said)
+    explained = _is_explained(page, said)
 
     for found in chain(
         _by_notes(page, notes, said, asked),
-        _by_sentences(page, entries, said, revised(page, lines), asked),
+        _by_sentences(page, entries, said, revised(page, lines), asked, explained=explained),
         _by_asides(page, lines),
         _by_leads(page, lines, asked),
-        _by_captions(page, entries, asked),
+        _by_captions(page, entries, asked, explained=explained),
     ):
         if found.all:
             return found
@@ -167,6 +170,43 @@ def voids(
         before = max(before, found.before)
 
     return Voids(images=images, cells=cells, before=before, stretches=stretches)
+
+
+def _is_explained(page: Page, said: Sequence[Said]) -> bool:
+    """Tell whether every image has a score on every factor, and words between the scores, or a
+    sentence for each image around them, explain them: nobody explains numbers that mean nothing,
+    without a word that says so."""
+    marks = {each.cell: each.mark.span for each in said if each.mark.value is not None}
+    if len(marks) < page.n * len(page.names.factors):
+        return False
+
+    lines = [line for line in page.lines if not page.in_table(line) and not line.heading]
+    sentences = [page.text[slice(*span)] for line in lines for span in _cut(page, line)]
+    if sum(map(tells_of_pictures, sentences)) >= max(2, page.n):
+        return True
+
+    spans = sorted(marks.values())
+    between = [_words_between(page, end, start) for (_, end), (start, _) in pairwise(spans)]
+    told = [count for count in between if count >= _FEWEST_WORDS]
+    return len(told) >= max(1, page.n - 1) and sum(told) >= _WORDS_AN_IMAGE * max(2, page.n)
+
+
+def _words_between(page: Page, start: int, end: int) -> int:
+    """Return how many words a stretch of the reply has besides names; two signs are a word where
+    words are not parted."""
+    text = page.original[start:end]
+    names = [(each.start, each.end) for each in page.names.factors_in(text, 0, len(text))]
+    names += [(each.start, each.end) for each in page.names.images_in(text, 0, len(text))]
+    for first, last in sorted(names, reverse=True):
+        text = f"{text[:first]} {text[last:]}"
+
+    return len(_PARTED_WORD.findall(text)) + len(_UNPARTED.findall(text)) // 2
+
+
+_FEWEST_WORDS = 4
+_WORDS_AN_IMAGE = 8
+_PARTED_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{3,}")
+_UNPARTED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _by_notes(
@@ -192,6 +232,8 @@ def _by_sentences(
     said: Sequence[Said],
     below: Mapping[int, frozenset[Cell]],
     asked: Set[Fraction],
+    *,
+    explained: bool,
 ) -> Iterator[Voids]:
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
@@ -219,6 +261,10 @@ def _by_sentences(
 
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
+        if doubted and not whole and explained and not puts_in_doubt(sentence.text):
+            # It is only unknown, and the scores speak for themselves.
+            continue
+
         if doubted != _EVERY:
             yield Voids(images=frozenset(doubted))
         elif sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
@@ -352,9 +398,15 @@ def _is_on(page: Page, line: Line, each: Said) -> bool:
     return line.start <= page.plain.place(each.mark.span[0]) < line.end
 
 
-def _by_captions(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> Iterator[Voids]:
+def _by_captions(
+    page: Page, entries: Sequence[bool], asked: Set[Fraction], *, explained: bool
+) -> Iterator[Voids]:
     """Yield what the words that lead up to scores void."""
-    lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
+    lead = _doubtful_lead(page, entries)
+    if explained and not puts_in_doubt(lead):
+        lead = ""
+
+    lead = lead or _doubtful_entry(page, entries, asked)
     if lead:
         yield Voids(all=_because(lead))
 

@@ -186,7 +186,11 @@ class Page:
 
             if not line.factors:
                 heading = image if line.heading else heading
-            elif heading is not None and self._label(image) != self._label(heading):
+            elif (
+                heading is not None
+                and len(line.keys) == 1
+                and self._label(image) != self._label(heading)
+            ):
                 counting.append(line)
                 astray = astray or image.positions != heading.positions
 

@@ -1089,6 +1089,44 @@ def doubts_one(sentence: str) -> bool:
     return bool(_OF_ONE.intersection(row_of(sentence))) or takes_back(sentence)
 
 
+def puts_in_doubt(sentence: str) -> bool:
+    """Tell whether a sentence is known to void scores, or speaks of them or of the judge and raises
+    doubts; what is merely unknown does not."""
+    known = (sees_nothing, sees_part, makes_up, takes_back, is_anothers, puts_off, commands)
+    if any(voids(sentence) for voids in known) or asks_for_pictures(sentence):
+        return True
+
+    if sentence.rstrip().endswith(":") or len(sentence.split()) <= _SHORT:
+        return is_doubtful(sentence)
+
+    row = row_of(sentence)
+    if _NAMED_SCORES.intersection(row):
+        return bool((_ALARM - _QUANTITY | _UNSETTLED).intersection(row))
+    return bool(_ITS_OWN.intersection(row) and _DISOWNS.intersection(row))
+
+
+def tells_of_pictures(sentence: str) -> bool:
+    """Tell whether a whole sentence of some length speaks neither of scores nor of who gives or
+    reads them, and raises no doubts: it tells of what can be seen."""
+    if (len(sentence.split()) <= _SHORT and sentence.isascii()) or not _WHOLE.search(sentence):
+        return False
+    if len(sentence) < _SHORTEST_TOLD:
+        return False
+
+    row = row_of(sentence)
+    return not (_TOLD_TO_SOMEBODY.intersection(row) or is_anothers(sentence) or puts_off(sentence))
+
+
+_SHORTEST_TOLD = 12
+_TOLD_TO_SOMEBODY = any_of(
+    *("SELF", "YOU", "SCORE", "LAYOUT", "SCALE", "RATER", "MODEL", "FILE", "DRAFT", "UNREAL"),
+    *("COURTESY", "OFFER", "WITHDRAW"),
+)
+_SHORT = 6
+_ITS_OWN = any_of("SELF", "THIS", "YOU")
+_DISOWNS = any_of("UNREAL", "WITHDRAW", "DRAFT", "RATER", "MODEL", "BROKEN", "FILE", "TAKEN")
+
+
 _OF_ONE = any_of("UNREAL", "WITHDRAW", "FILE", "BROKEN", "DRAFT")
 
 
