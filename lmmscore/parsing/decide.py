@@ -421,7 +421,11 @@ _GAP = re.compile(
 _COUNTED = re.compile(
     r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
 )
-_OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
+_OLD = re.compile(
+    r"\b(?:from|than|not|instead of|rather than|was|were|[0-9]{1,3} (?:out )?of)[ ]+$",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r"[ ](?:out[ ])?of[ ][0-9]{1,3}\b")
 _PLAIN_END = re.compile(
     r"[ ]*(?:[.,;:!?()\]/\n–—→\"”'’-]|$|(?:out of|instead|rather|not|from|because"
     r"|since|as|for|on|in|and|here|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
@@ -681,6 +685,8 @@ def _numbers_of(
     numbers = outside(numbers_in(page.text, start, end), taken)
     for number in numbers:
         if _COUNTED.match(page.text, number.digits_end, end):
+            continue
+        if number.top is None and _SHARE.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue

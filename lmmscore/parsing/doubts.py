@@ -182,7 +182,7 @@ def _is_explained(page: Page, said: Sequence[Said]) -> bool:
 
     lines = [line for line in page.lines if not page.in_table(line) and not line.heading]
     sentences = [page.text[slice(*span)] for line in lines for span in _cut(page, line)]
-    if sum(map(tells_of_pictures, sentences)) >= max(2, page.n):
+    if sum(map(tells_of_pictures, sentences)) >= max(2, (page.n + 1) // 2):
         return True
 
     spans = sorted(marks.values())
@@ -204,7 +204,7 @@ def _words_between(page: Page, start: int, end: int) -> int:
 
 
 _FEWEST_WORDS = 4
-_WORDS_AN_IMAGE = 8
+_WORDS_AN_IMAGE = 6
 _PARTED_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{3,}")
 _UNPARTED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -995,9 +995,16 @@ def _place_of(start: int, first: int, behind: int) -> _Place:
     return _Place.AHEAD if start < first else _Place.AMID
 
 
-# "… and see no reason to change or withdraw any of them": what is denied is not said.
+# "… and see no reason to change or withdraw any of them": what is denied is not said; nor does it
+# matter how flaws were counted, that a model speaks, in whose order, or what the user marked.
 _NO_CHANGE = re.compile(
-    r"\bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]"
+    r"\b(?:(?:in|by)[ ]the[ ](?:same[ ])?order[ ](?:in[ ]which[ ])?(?:you|they)[ ]"
+    r"(?:sent|uploaded|presented|gave|showed|shared|provided|were[ ]\w+)(?:[ ](?:them|it))?"
+    r"|(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing)?)(?:[ ](?:points?|marks?))?(?=[ ]for\b)"
+    r"|(?:as|I['’]m|I[ ]am)[ ]an[ ]AI(?:[ ](?:language[ ])?model)?(?:[ ]and\b)?"
+    r"|the[ ]user(?:['’]s)?[ ](?:had[ ]|has[ ])?"
+    r"(?:outlined|marked|drew|drawn|asked|requested|wanted|circled|specified|highlighted|instruct\w+|prompt))"
+    r"|\bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]"
     r"(?:change|changing|revis\w+|adjust\w*|alter\w*|correct\w*|withdraw\w*|amend\w*|reconsider\w*)"
     r"(?:[ ]or[ ](?:change|revise|adjust|alter|correct|withdraw|amend|retract))?"
     r"(?:[ ](?:any|anything|them|it|of|the|these|those|my|single|scores?|ratings?|one)\b){0,5}",

@@ -395,10 +395,17 @@ _CLOSING_DASH = re.compile(r"[ ][-–—][ ]*(?=\n|\Z)")
 _RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
 
+# "8 – 6 out of 6 hats"
+_SHARE_BEHIND = re.compile(r"[ ]out[ ]of[ ](?:the[ ])?[0-9]{1,3}[ ][^\W\d_]{3}")
+
+
 def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
     """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
     after = _RANGE_AFTER.match(text, place, end)
     if after is None:
+        return False
+
+    if _SHARE_BEHIND.match(text, after.end(), end):
         return False
 
     other = Number(number.value, None, after.end(), after.end(), after.end())
@@ -486,12 +493,18 @@ def spoken(text: str, *, english: bool) -> set[Fraction]:
     """Return the numbers that a text names in words, unless the only one counts what follows it;
     "one" is hardly ever a number."""
     known = _IN_WORDS if english else _SAID_IN_WORDS
-    found = [word for word in _SPOKEN.finditer(text.lower()) if known.get(word["word"], 0) > 1]
+    lower = text.lower()
+    found = [
+        word
+        for word in _SPOKEN.finditer(lower)
+        if known.get(word["word"], 0) > 1 and not _INSTEAD_OF.search(lower, 0, word.start())
+    ]
     if len(found) == 1 and found[0]["ends"] is None:
         return set()
     return {Fraction(known[word["word"]]) for word in found}
 
 
+_INSTEAD_OF = re.compile(r"\b(?:instead[ ]of|rather[ ]than|out[ ]of|not|than)[ ](?:the[ ])?\Z")
 _SPOKEN = re.compile(r"(?P<word>[^\W\d_]+)(?P<ends>\s*(?:[.,;:!?)]|\Z))?")
 _WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
 # "3 (a sixth finger, a melted spoon and a seam)"
@@ -542,6 +555,10 @@ _NAMED_OTHERWISE = re.compile(
         |(?:image|edit|task)(?![ ]*:)|rank(?:ed|ing)?|place|position
         |f/|ISO|no\.|number|nr\.|\#)
       |满分|満点
+      # "I count 9", "flower boxes (3)", "keeps it from a perfect 10"
+      |\bcount(?:s|ed|ing)?
+      |\b(?!(?:scores?|ratings?|points|marks|grades|values)\b)[a-z]{3,}s[ ](?=\()
+      |\b(?:from|short[ ]of|not|than)[ ](?:being[ ])?(?:an?|the)[ ](?:perfect|full|flawless|clean)
       # "see note 2"
       |\b(?:see|cf\.?|vgl\.?|siehe|voir)[ ](?:also[ ])?(?!(?:scores?|ratings?|grades?)\b)[^\W\d_]+
       |\bfootnote
@@ -1062,7 +1079,7 @@ _JOINT = re.compile(
       |worth|(?<=[ts][ ])(?:only|just|merely)|achieves?|rates?
       |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
       |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
-    (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が)[ ]?)?
+    (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が|는|은|이|가)[ ]?)?
     (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
       |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b

@@ -159,7 +159,8 @@ _IF_BEHIND = re.compile(r"[ ,]*(?:if|had|were|unless)\b", re.IGNORECASE)
 # "the previous picture", "the one above": another image than the one that is spoken of.
 _ANOTHER_ONE = re.compile(
     r"""
-    (?P<compared>\b(?:than|with|to|from|like|unlike|as[ ]in|as|vs\.?|versus|als|wie|que|comme)[ ])?
+    (?P<compared>\b(?:than|with|to|from|like|unlike|as[ ]in|as|vs\.?|versus|als|wie|que|comme|beats
+      |matches|equals|surpass(?:es)?|exceeds|outdoes|outperforms|over|against|above)[ ])?
     (?:\b(?:the|its|that|this)[ ])?
     (?:\b(?:previous|preceding|prior|earlier|other|next|neighbou?ring|adjacent)[ ]
         (?:edited[ ])?(?:picture|image|photo|edit|one|candidate|result|version|method|entry)\b

@@ -288,6 +288,8 @@ _SOURCE_LABEL = rule(
 # "Compared to the original", "vs. the source", "relative to the source"
 _WITH_THE_SOURCE = rule(
     "(JUDGE|GRADE|COMMON|UNKNOWN|CONTENT) (TOWARD|LINK) THE* SOURCE",
+    # "Evaluation against the original"
+    "SCORE TOWARD THE* SOURCE",
     "(TOWARD|LINK) THE* SOURCE COMMA? (THE|SELF)* (SCORE|THING|FACTOR)",
     "THING",
 )
@@ -1090,19 +1092,30 @@ def doubts_one(sentence: str) -> bool:
 
 
 def puts_in_doubt(sentence: str) -> bool:
-    """Tell whether a sentence is known to void scores, or speaks of them or of the judge and raises
-    doubts; what is merely unknown does not."""
-    known = (sees_nothing, sees_part, makes_up, takes_back, is_anothers, puts_off, commands)
-    if any(voids(sentence) for voids in known) or asks_for_pictures(sentence):
+    """Tell whether a sentence is known to void scores, or a clause of it speaks of them or of the
+    judge and raises doubts; what is merely unknown does not."""
+    known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, puts_off, commands, recants)
+    if any(voids(sentence) for voids in known):
         return True
 
-    if sentence.rstrip().endswith(":") or len(sentence.split()) <= _SHORT:
-        return is_doubtful(sentence)
+    if len(sentence.split()) <= _SHORT or sentence.rstrip().endswith(":"):
+        return bool(_ALARM.intersection(row_of(sentence)))
+    return any(map(_raises_doubts, _CLAUSES.split(sentence)))
 
-    row = row_of(sentence)
-    if _NAMED_SCORES.intersection(row):
-        return bool((_ALARM - _QUANTITY | _UNSETTLED).intersection(row))
-    return bool(_ITS_OWN.intersection(row) and _DISOWNS.intersection(row))
+
+def _raises_doubts(clause: str) -> bool:
+    row = row_of(clause)
+    if _NAMED_SCORES.intersection(row) and (_ALARM - _QUANTITY - _IN_TIME).intersection(row):
+        return True
+    if not _ITS_OWN.intersection(row):
+        return False
+    return bool(_DISOWNS.intersection(row)) or takes_back(clause) or makes_up(clause)
+
+
+_CLAUSES = re.compile(r"[,;:]\s|\s[–—-]\s|\s(?:but|because|since|while|although|though)\s")
+_IN_TIME = any_of("TIME")
+_ITS_OWN = any_of("SELF", "THIS", "YOU")
+_DISOWNS = any_of("UNREAL", "WITHDRAW", "DRAFT", "RATER", "MODEL", "BROKEN", "FILE", "TAKEN")
 
 
 def tells_of_pictures(sentence: str) -> bool:
@@ -1119,12 +1132,10 @@ def tells_of_pictures(sentence: str) -> bool:
 
 _SHORTEST_TOLD = 12
 _TOLD_TO_SOMEBODY = any_of(
-    *("SELF", "YOU", "SCORE", "LAYOUT", "SCALE", "RATER", "MODEL", "FILE", "DRAFT", "UNREAL"),
-    *("COURTESY", "OFFER", "WITHDRAW"),
+    *("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "SCALE", "RATER", "MODEL", "FILE"),
+    *("COURTESY", "OFFER"),
 )
 _SHORT = 6
-_ITS_OWN = any_of("SELF", "THIS", "YOU")
-_DISOWNS = any_of("UNREAL", "WITHDRAW", "DRAFT", "RATER", "MODEL", "BROKEN", "FILE", "TAKEN")
 
 
 _OF_ONE = any_of("UNREAL", "WITHDRAW", "FILE", "BROKEN", "DRAFT")
@@ -1376,6 +1387,8 @@ _SCALE_IN_BRACKETS = re.compile(
 )
 
 
+# 'My scores for the "turn the lawn into a pond" task:'
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»\n]{2,30}(?:[ ][^\s\"“”„«»]{1,20}){2,12}[\"”“»]")
 _SHORT_BRACKET = re.compile(r"[(\[][^()\[\]]{3,80}[)\]]")
 
 
@@ -1388,7 +1401,9 @@ def _unless_a_scale(bracket: re.Match[str]) -> str:
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
-    words = _SHORT_BRACKET.sub(_unless_a_scale, _SCALE_IN_BRACKETS.sub(" ", words))
+    words = _QUOTED.sub(
+        " ", _SHORT_BRACKET.sub(_unless_a_scale, _SCALE_IN_BRACKETS.sub(" ", words))
+    )
     row = _told(words)
     if not row:
         return True
