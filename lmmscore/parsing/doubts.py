@@ -173,10 +173,10 @@ def voids(
 
 
 def _is_explained(page: Page, said: Sequence[Said]) -> bool:
-    """Tell whether every image has a score on every factor, and words between the scores, or a
+    """Tell whether every image has a number on every factor, and words between the numbers, or a
     sentence for each image around them, explain them: nobody explains numbers that mean nothing,
     without a word that says so."""
-    marks = {each.cell: each.mark.span for each in said if each.mark.value is not None}
+    marks = {each.cell: each.mark.span for each in said}
     if len(marks) < page.n * len(page.names.factors):
         return False
 
@@ -188,7 +188,7 @@ def _is_explained(page: Page, said: Sequence[Said]) -> bool:
     spans = sorted(marks.values())
     between = [_words_between(page, end, start) for (_, end), (start, _) in pairwise(spans)]
     told = [count for count in between if count >= _FEWEST_WORDS]
-    return len(told) >= max(1, page.n - 1) and sum(told) >= _WORDS_AN_IMAGE * max(2, page.n)
+    return len(told) >= max(1, page.n - 1) and sum(told) >= _WORDS_AN_IMAGE * max(2, page.n - 1)
 
 
 def _words_between(page: Page, start: int, end: int) -> int:
@@ -204,7 +204,7 @@ def _words_between(page: Page, start: int, end: int) -> int:
 
 
 _FEWEST_WORDS = 4
-_WORDS_AN_IMAGE = 6
+_WORDS_AN_IMAGE = 5
 _PARTED_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{3,}")
 _UNPARTED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -261,7 +261,8 @@ def _by_sentences(
 
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
-        if doubted and not whole and explained and not puts_in_doubt(sentence.text):
+        behind = sentence.place is _Place.BEHIND
+        if doubted and not whole and explained and not puts_in_doubt(sentence.text, behind=behind):
             # It is only unknown, and the scores speak for themselves.
             continue
 
@@ -403,7 +404,7 @@ def _by_captions(
 ) -> Iterator[Voids]:
     """Yield what the words that lead up to scores void."""
     lead = _doubtful_lead(page, entries)
-    if explained and not puts_in_doubt(lead):
+    if explained and not puts_in_doubt(lead, behind=False):
         lead = ""
 
     lead = lead or _doubtful_entry(page, entries, asked)
@@ -998,7 +999,10 @@ def _place_of(start: int, first: int, behind: int) -> _Place:
 # "… and see no reason to change or withdraw any of them": what is denied is not said; nor does it
 # matter how flaws were counted, that a model speaks, in whose order, or what the user marked.
 _NO_CHANGE = re.compile(
-    r"\b(?:(?:in|by)[ ]the[ ](?:same[ ])?order[ ](?:in[ ]which[ ])?(?:you|they)[ ]"
+    r"^\W*(?:dear|hello|hi|hey|liebe[rs]?|sehr[ ]geehrte\w*|estimad[oa]s?|car[oa]|ch[eè]re?)[ ]"
+    r"[^\W\d_]+(?:[ ][^\W\d_]+)?[,!]"
+    r"|\b(?:refer\w*[ ]to[ ](?:the[ ]|them[ ]|all[ ])?(?:(?:edits|images|pictures|methods)[ ])?)?"
+    r"(?:(?:in|by)[ ]the[ ](?:same[ ])?order[ ](?:in[ ]which[ ])?(?:you|they)[ ]"
     r"(?:sent|uploaded|presented|gave|showed|shared|provided|were[ ]\w+)(?:[ ](?:them|it))?"
     r"|(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing)?)(?:[ ](?:points?|marks?))?(?=[ ]for\b)"
     r"|(?:as|I['’]m|I[ ]am)[ ]an[ ]AI(?:[ ](?:language[ ])?model)?(?:[ ]and\b)?"

@@ -497,13 +497,19 @@ def spoken(text: str, *, english: bool) -> set[Fraction]:
     found = [
         word
         for word in _SPOKEN.finditer(lower)
-        if known.get(word["word"], 0) > 1 and not _INSTEAD_OF.search(lower, 0, word.start())
+        if known.get(word["word"], 0) > 1
+        and not _INSTEAD_OF.search(lower, 0, word.start())
+        and not _THINGS_COUNTED.match(lower, word.end("word"))
     ]
     if len(found) == 1 and found[0]["ends"] is None:
         return set()
     return {Fraction(known[word["word"]]) for word in found}
 
 
+# "four of the six doors": neither may be a score.
+_THINGS_COUNTED = re.compile(
+    r"[ ]of[ ](?:the|them|these|those|its|all)\b|[ ][a-z]{3,}s\b(?<!points)"
+)
 _INSTEAD_OF = re.compile(r"\b(?:instead[ ]of|rather[ ]than|out[ ]of|not|than)[ ](?:the[ ])?\Z")
 _SPOKEN = re.compile(r"(?P<word>[^\W\d_]+)(?P<ends>\s*(?:[.,;:!?)]|\Z))?")
 _WORD_BEHIND = re.compile(r"[ ]*[(\[=/–—-][ ]*(?P<word>[^\W\d_]{1,9})[ ]*(?:[)\],;.]|\n|\Z)")
@@ -540,7 +546,9 @@ _NAMED_OTHERWISE = re.compile(
     r"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
-        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt|all
+        |before|instead[ ]of|rather[ ]than|not|than|vorher|statt|anstatt|anstelle[ ]von|all
+        |in[ ]plaats[ ]van|zamiast|au[ ]lieu[ ]de|en[ ]lugar[ ]de|en[ ]vez[ ]de|invece[ ]di
+        |em[ ]vez[ ]de|вместо
         |(?:would|could|might)[ ]have[ ](?:been|got(?:ten)?|earned|scored|received|merited)
           (?:[ ]an?)?
         |(?:nearly|almost|short[ ]of|tempted[ ]to)(?:[ ]have)?
@@ -587,6 +595,8 @@ def competitors(
             continue
         if number.sign_of_difference(text) or counts(text, number, end):
             continue
+        if _is_half_a_range(text, number, start, end, scale):
+            continue
 
         if _IN_A_FORMULA.search(text, max(start, number.start - 6), number.start):
             continue
@@ -607,6 +617,16 @@ def competitors(
         yield number
 
 
+def _is_half_a_range(text: str, number: Number, start: int, end: int, scale: Scale) -> bool:
+    """Tell whether a number is one end of a range whose other end cannot be a score: "(9–18)"."""
+    after = _OTHER_END.match(text, number.digits_end, end)
+    before = _FIRST_END.search(text, max(start, number.start - 8), number.start)
+    other = after or before
+    return other is not None and bool(scale.fault(_fraction(other["other"])))
+
+
+_OTHER_END = re.compile(r"[ ]?[-–—][ ]?(?P<other>[0-9]{1,4})(?![0-9.])")
+_FIRST_END = re.compile(r"(?<![0-9.])(?P<other>[0-9]{1,4})[ ]?[-–—][ ]?\Z")
 _IS_PERFECT = re.compile(
     r"[ ](?:would[ ](?:have[ ])?)?(?:means?|requires?d?|need(?:s|ed)?|taken"
     r"|be[ ](?:perfect|flawless|ideal))\b"

@@ -1091,11 +1091,12 @@ def doubts_one(sentence: str) -> bool:
     return bool(_OF_ONE.intersection(row_of(sentence))) or takes_back(sentence)
 
 
-def puts_in_doubt(sentence: str) -> bool:
+def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
     """Tell whether a sentence is known to void scores, or a clause of it speaks of them or of the
-    judge and raises doubts; what is merely unknown does not."""
-    known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, puts_off, commands, recants)
-    if any(voids(sentence) for voids in known):
+    judge and raises doubts; what is merely unknown does not. Only what stands `behind` all scores
+    can put them off."""
+    known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, commands, recants)
+    if any(voids(sentence) for voids in known) or (behind and puts_off(sentence)):
         return True
 
     if len(sentence.split()) <= _SHORT or sentence.rstrip().endswith(":"):
@@ -1107,15 +1108,16 @@ def _raises_doubts(clause: str) -> bool:
     row = row_of(clause)
     if _NAMED_SCORES.intersection(row) and (_ALARM - _QUANTITY - _IN_TIME).intersection(row):
         return True
-    if not _ITS_OWN.intersection(row):
+    if not _ITS_OWN.search(row):
         return False
     return bool(_DISOWNS.intersection(row)) or takes_back(clause) or makes_up(clause)
 
 
 _CLAUSES = re.compile(r"[,;:]\s|\s[–—-]\s|\s(?:but|because|since|while|although|though)\s")
 _IN_TIME = any_of("TIME")
-_ITS_OWN = any_of("SELF", "THIS", "YOU")
-_DISOWNS = any_of("UNREAL", "WITHDRAW", "DRAFT", "RATER", "MODEL", "BROKEN", "FILE", "TAKEN")
+# "that is supposed to be farther away", of a cloud, is not said of scores.
+_ITS_OWN = rule("SELF", "YOU", "^ (LINK|COMMA|COURTESY)* THIS")
+_DISOWNS = any_of("UNREAL", "WITHDRAW", "DRAFT", "RATER", "MODEL", "TAKEN")
 
 
 def tells_of_pictures(sentence: str) -> bool:
