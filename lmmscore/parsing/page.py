@@ -452,7 +452,7 @@ def _plainly_headed(page: Page) -> set[tuple[int, ...]]:
 
 
 def _is_only_an_image(page: Page, line: Line) -> bool:
-    if not line.images or page.text[line.head : line.images[0].start].strip(" (*["):
+    if not line.images or page.text[line.head : line.images[0].start].strip(" (*[#=_~-–—"):
         return False
 
     stop = _STOP.match(page.text, line.images[0].end, line.end)

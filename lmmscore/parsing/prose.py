@@ -80,6 +80,12 @@ _SCORED_ITEM = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
+# "(7)", "two": all that a line has behind a name.
+_SCORE_AT_END = re.compile(
+    r"(?:[(\[][0-9]{1,3}(?:\.[0-9])?(?:[ ]?/[ ]?[0-9]{1,3})?[)\]]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))\W*\Z",
+    re.IGNORECASE,
+)
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
 # --- Lists under images, and sentences ---
@@ -100,7 +106,11 @@ _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[
 _BEFORE_A_COLON = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*(?::|=|→)[ ]*\Z")
 # The name of an image may take in the bracket that closes behind it.
 _CLOSED_BEHIND = re.compile(r".?[ ]*[)\]]")
-_BEFORE_A_BRACKET = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*[(\[][ ]*\Z")
+_BEFORE_A_BRACKET = re.compile(
+    r"(?:[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))"
+    r"[ ]*[(\[][ ]*\Z",
+    re.IGNORECASE,
+)
 # "With 9 for quality, Image 3 is done."
 _OPENS_A_PHRASE = re.compile(
     r"(?:and[ ]|but[ ])?(?:with|at|having|scoring|earning|receiving|getting|given|despite|mit|bei"
@@ -653,6 +663,9 @@ class Prose:
         return _HEAD_OF_FACTOR.fullmatch(lead) is not None and not self._says_a_number(line)
 
     def _says_a_number(self, line: Line) -> bool:
+        if _SCORE_AT_END.search(self.text, line.factors[-1].end, line.end):
+            return True
+
         taken = [(factor.start, factor.end) for factor in line.factors]
         scale = self.names.factor(line.factors[0].key).scale
         for number in numbers_in(self.text, line.head, line.end):
