@@ -45,6 +45,7 @@ from lmmscore.parsing.remarks import (
     is_neutral,
     is_no_verdict,
     is_of_lettering,
+    is_of_other_work,
     is_of_the_picture,
     is_of_the_source,
     is_plain,
@@ -632,7 +633,7 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if line.kind is not Kind.VERDICT or _LABELLED.match(text) or _lists_something_else(text):
         return set()
 
-    if _swaps(sentence) or commands(text) or puts_off(text):
+    if _swaps(sentence) or commands(text) or puts_off(text) or is_of_other_work(text):
         return _EVERY
 
     if _recants(page, sentence):
@@ -746,7 +747,9 @@ def _may_mean_several(sentence: _Sentence) -> bool:
 
 # What is said of pictures in the plural is said of more than the one it stands under.
 _FROM_NOW_ON = re.compile(
-    r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those)\b", re.IGNORECASE
+    r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those|from[ ](?:here|now)[ ]on"
+    r"|remaining|onwards?)\b",
+    re.IGNORECASE,
 )
 _ONE_PICTURE = re.compile(
     r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file|one)\b(?!s)"
@@ -1030,7 +1033,19 @@ def _may_undo(words: str) -> bool:
     return may_be_unseen(words) or any(map(words.lower().__contains__, _UNDOING))
 
 
-_UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
+_UNDOING = (
+    "score",
+    "rating",
+    "value",
+    "number",
+    "figure",
+    "generous",
+    "sorry",
+    "oops",
+    "wait",
+    "correction",
+    "i mean",
+)
 
 
 def _undoes(text: str, *, opens: bool) -> bool:
@@ -1047,7 +1062,9 @@ def _undoes(text: str, *, opens: bool) -> bool:
 
 
 _SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
-_SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
+_SORRY = re.compile(
+    r"\W*(?:sorry|oops|wait|correction|I[ ]mean|no,[ ](?:that|this|it)[ ]is)\b", re.IGNORECASE
+)
 
 
 def _closing(page: Page, entries: Sequence[bool], last: int) -> int:

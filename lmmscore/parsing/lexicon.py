@@ -310,7 +310,7 @@ WORDS = {
         適当 예시 가상 임의 예를 layout syntax copied copy copying repeated repeat repeats
         pasted sample chance coin dice lottery lot odhad* naslepo asal shot_in_the_dark
         wild_guess 估计 估算 猜测 猜的 推测 模拟 虚拟 默认 预设 测试 演示 胡乱 杜撰 凭空 想象
-        设想 模板 样本 推測 推定 想像 デモ テスト ランダム でたらめ 見本 例示 でっち 仮に 予想
+        设想 模板 样本 推想 推測 推定 想像 デモ テスト ランダム でたらめ 見本 例示 でっち 仮に 予想
         推量 추측 추정 예상 상상 무작위 랜덤 허구 지어 테스트 샘플 데모 가정 예제 예로
         supposé* estimé* estimation* fictive* bidon inventée* deviné* arbitrair* supuest*
         estimad* estimaci* estimaç* simulad* arbitrari* adivin* prueba prueba* ejempl* geraten
@@ -327,6 +327,7 @@ WORDS = {
         make_them_look avoided_looking avoid_looking avoided_opening avoided_viewing indovin*
         devine* угад* 凑数 らしい 대충""",
     "DRAFT": """
+        上一批 上一轮 上一组 last_week's
         draft* preliminar* provisional* tentative* initial initially previous previously
         earlier old older prior former formerly unrevised uncalibrated first_pass
         first_impression first_impressions gut_feeling gut_feel from_the_gut rough roughly
@@ -336,6 +337,8 @@ WORDS = {
         préliminaire* brouillon ébauche entwurf* bozza rascunho borrador* 初稿 临时 暂时 下書き
         초안 임시 잠정 vorab""",
     "WITHDRAW": """
+        do_not_record don't_record do_not_enter don't_enter do_not_save não_registe no_registre
+        nicht_eintragen ne_pas_enregistrer retiro retracto ritiro je_retire ziehe_zurück
         no_longer_holds no_longer_hold no_longer_stands no_longer_valid no_longer_counts
         no_longer_applies does_not_count doesn't_count do_not_count don't_count does_not_hold
         none_of_the_above_stands none_of_the_above_holds none_of_the_above_counts
@@ -431,7 +434,7 @@ WORDS = {
     "REAL": "real actual actually true genuine really truly in_fact",
     "HEDGE": """
         uncertain unsure doubt doubts doubtful guarantee* vouch verif* confirm* confident
-        certain reliable reliably stand_behind sure more_or_less give_or_take""",
+        certain reliable reliably stand_behind stand_by sure more_or_less give_or_take""",
     # --- What is known to be harmless ---
     "FINAL": """
         final finally revised updated update corrected definitive reconsidered conclusion
@@ -482,6 +485,8 @@ WORDS = {
         what_i_see what_i_saw what_i_could_see what_can_be_seen visual_inspection
         visual_impression visual_comparison visual_assessment""",
     "COURTESY": """
+        por_supuesto con_gusto natuurlijk graag oczywiście elbette tabii конечно com_certeza
+        claro_que_sim naturalmente volentieri avec_plaisir 물론
         you're_welcome you_are_welcome hello hi hey greetings hallo bonjour salut hola ciao
         olá merhaba привет 你好 您好 好的 好 こんにちは 안녕하세요 wow goodbye bye take_care
         all_done have_a_nice_day have_a_great_day let's_dive_in let's_begin let's_start

@@ -421,7 +421,11 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     numbered = None if named or page.n < 2 else _numbers_name_images(page)
     opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
     _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
-    state = _State(by_paragraph=len(opened) > 1, headed=_plainly_headed(page))
+    state = _State(
+        by_paragraph=len(opened) > 1,
+        headed=_plainly_headed(page),
+        remarked=_has_remarks_below(page, scores),
+    )
     for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
@@ -444,6 +448,21 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+def _has_remarks_below(page: Page, scores: Sequence[int]) -> bool:
+    """Tell whether most scores have a sentence on the line right below them."""
+    scored = [index for index, count in enumerate(scores[:-1]) if count]
+    remarked = [index for index in scored if _is_a_remark_below(page, page.lines[index + 1])]
+    return len(remarked) > _SEVERAL and 2 * len(remarked) > len(scored)
+
+
+def _is_a_remark_below(page: Page, line: Line) -> bool:
+    named = line.images or line.factors or line.heading
+    return not (line.gap or named) and _SENTENCE.search(page.words(line).rstrip(" *_")) is not None
+
+
+_SEVERAL = 2
 
 
 def _plainly_headed(page: Page) -> set[tuple[int, ...]]:
@@ -579,6 +598,8 @@ class _State:
     by_paragraph: bool = False
     """Whether several lines name an image where they begin: another that is named further on is
     mentioned there, unless it is plain what the line is of."""
+    remarked: bool = False
+    """Whether scores have sentences on the lines right below them."""
     headed: Set[tuple[int, ...]] = frozenset()
     """The images that have a plain heading: words that lead to one of them elsewhere mention it."""
 
@@ -1599,6 +1620,8 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
 
     if _is_under_a_factor(page, line):
         # "### Visual Quality", and below it "Nothing to complain about."
+        return False
+    if state.remarked and state.scored and _is_a_remark_below(page, line):
         return False
 
     count = len(words.split())

@@ -78,6 +78,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score
       |receive)
       | (?<!\bI[ ])\b(?:would|could|might)[ ](?:have|be|get|score|receive|earn|deserve)$
+      | \b(?:ought[ ]to|should)[ ](?:stand|land|end[ ]up|arrive|reach|get[ ]to)\b
+      | \b(?:has|have|needs?|must)[ ](?:to[ ])?(?:reach|achieve|attain|exceed)\b
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
       | ^for[ ]an?[ ](?:ideal|perfect|flawless|good|bad|poor|typical|average|failed)[ ]\w+$
       | \botherwise[ ,:]*$
@@ -100,6 +102,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
       | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema
           |template|form|layout|pattern|shape|style)$
       | \b(?:will|shall|going[ ]to|plan[ ]to|intend[ ]to)\b.*\blike[ ](?:this|so|that)$
+      | ^(?:an?[ ]|the[ ])?(?:model|specimen|practice|training)[ ]
+          (?:answers?|solutions?|evaluations?|repl(?:y|ies)|responses?|sheet|material)\b
       | \b(?:form|layout|pattern|shape|style)[ ](?:(?:that[ ])?I(?:['’]ll)?\b
           |of[ ](?:my|the)[ ](?:answers?|repl(?:y|ies)|scores?|output|responses?)\b).*$
       | ^(?:(?:the|my|your|expected|required|requested|answer|output|reply|blank|empty)[ ])*
@@ -392,17 +396,37 @@ def sees_nothing(text: str) -> bool:
 
 def may_be_unseen(text: str) -> bool:
     """Tell whether a text is worth a closer look: it has a word without which nothing is unseen."""
-    return not text.isascii() or any(map(text.lower().__contains__, _CUES))
+    return (
+        not text.isascii()
+        or any(map(text.lower().__contains__, _CUES))
+        or _FROM_WORDS.search(text) is not None
+    )
 
 
 def _is_unseen(sentence: str) -> bool:
     row = row_of(sentence)
-    if _UNSEEN.search(row):
+    if _UNSEEN.search(row) or _FROM_WORDS.search(sentence):
         return not _comes_after_all(sentence)
 
     # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
     told = all(held.intersection(row) for held in (_PICTURES, _SEEING, _NEGATION))
     return told and is_foreign(sentence)
+
+
+# "I work from text alone", "the image box stayed empty": whatever was described was not seen.
+_FROM_WORDS = re.compile(
+    r"""
+    \b(?:from|on|by)[ ](?:the[ ])?(?:text|words|wording|prompt|instructions?)[ ](?:alone|only)\b
+    | \b(?:going|went|go)[ ]by[ ](?:the[ ])?(?:file[ ]?names?|descriptions?|captions?|wording)\b
+    | \b(?:inferred|deduced|derived|guessed)[ ]from[ ](?:the[ ])?
+      (?:wording|text|prompt|instructions?|file[ ]?names?|task)\b
+    | \bimage[ ](?:box|slot|area|frame|field|preview|pane|window)(?:es|s)?[ ]
+      (?:stayed|remained|was|were|is|are)[ ](?:empty|blank)\b
+    | \b(?:language[ ]model|I|me)\b[^.]{0,20}\bwithout[ ]eyes\b
+    | 图[片像]?(?:并|都|根本)?没有?(?:显示|出现|加载|载入)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def _comes_after_all(sentence: str) -> bool:
@@ -485,12 +509,24 @@ _MADE_UP = rule(
 )
 
 
+# "what the others presumably look like", "This is what they would come to, were it cropped"
+_SUPPOSES = re.compile(
+    r"\b(?:presumably|probably|supposedly|might|may|would|must)[ ]look[ ]like\b(?=[^,]*$)"
+    r"|\bwhat[ ](?:they|it|these|those|the[ ](?:scores|edits|images))[ ]would[ ]"
+    r"(?:come[ ]to|be|get|amount[ ]to|earn|reach)\b",
+    re.IGNORECASE,
+)
+
+
 def makes_up(text: str) -> bool:
     """Tell whether a text says that scores are no judgement of these images."""
     return any(map(_is_made_up, _sentences(text)))
 
 
 def _is_made_up(sentence: str) -> bool:
+    if _SUPPOSES.search(sentence):
+        return True
+
     row = row_of(sentence)
     if _ANSWERED.search(row):
         return False
@@ -1042,6 +1078,21 @@ def is_anothers(sentence: str) -> bool:
     return _NOT_OWN.search(row_of(sentence)) is not None
 
 
+def is_of_other_work(sentence: str) -> bool:
+    """Tell whether a sentence behind scores says that they were given before, or for others."""
+    return _OTHER_WORK.search(sentence) is not None
+
+
+_OTHER_WORK = re.compile(
+    r"\bwhat[ ]you[ ](?:have[ ]|['’]ve[ ]|just[ ])*read\b[^.]*\b(?:goes|dates|was|is|were|had)\b"
+    r"|\b(?:numbers|scores|ratings|figures|values|this|these|they)\b[^.]{0,20}"
+    r"\b(?:go(?:es)?|dates?)[ ]back[ ]to\b"
+    r"|\b(?:I|me|my)\b[^.]{0,60}\b(?:of|from|for)[ ](?:another|a[ ]different|some[ ]other)[ ]"
+    r"(?:job|order|task|project|batch|set|session|item|photograph)\b",
+    re.IGNORECASE,
+)
+
+
 def is_innocent(sentence: str) -> bool:
     """Tell whether a sentence at least says nothing of scores that may undo them.
 
@@ -1088,7 +1139,9 @@ def doubts_one(sentence: str) -> bool:
     """Tell whether a remark on one image may say that its numbers are none: "Skipped." """
     if is_harmless(sentence) or _ANSWERED.search(row_of(sentence)):
         return False
-    return bool(_OF_ONE.intersection(row_of(sentence))) or takes_back(sentence)
+    row = row_of(sentence)
+    taken_over = _SELF.intersection(row) and _BY_OTHERS.intersection(row)
+    return bool(_OF_ONE.intersection(row) or taken_over) or takes_back(sentence)
 
 
 def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
@@ -1096,11 +1149,21 @@ def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
     judge and raises doubts; what is merely unknown does not. Only what stands `behind` all scores
     can put them off."""
     known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, commands, recants)
-    if any(voids(sentence) for voids in known) or (behind and puts_off(sentence)):
+    if any(voids(sentence) for voids in known) or is_of_other_work(sentence):
+        return True
+
+    row = row_of(sentence)
+    if behind and (
+        puts_off(sentence) or (_TAKES_BACK.intersection(row) and not describes(sentence))
+    ):
         return True
 
     if len(sentence.split()) <= _SHORT or sentence.rstrip().endswith(":"):
-        return bool(_ALARM.intersection(row_of(sentence)))
+        return bool(_ALARM.intersection(row))
+    if _ITS_OWN.search(row) and _UNLISTED.intersection(row):
+        # Who speaks of itself or to the reader may say anything, unless it announces scores.
+        announced = not behind and len(sentence.split()) <= _LONGEST_ANNOUNCEMENT
+        return not (announced and _NAMED_SCORES.intersection(row) and not _DOUBT.intersection(row))
     return any(map(_raises_doubts, _CLAUSES.split(sentence)))
 
 
@@ -1113,6 +1176,8 @@ def _raises_doubts(clause: str) -> bool:
     return bool(_DISOWNS.intersection(row)) or takes_back(clause) or makes_up(clause)
 
 
+_TAKES_BACK = any_of("WITHDRAW")
+_LONGEST_ANNOUNCEMENT = 14
 _CLAUSES = re.compile(r"[,;:]\s|\s[–—-]\s|\s(?:but|because|since|while|although|though)\s")
 _IN_TIME = any_of("TIME")
 # "that is supposed to be farther away", of a cloud, is not said of scores.
@@ -1140,6 +1205,7 @@ _TOLD_TO_SOMEBODY = any_of(
 _SHORT = 6
 
 
+_BY_OTHERS = any_of("RATER", "TAKEN")
 _OF_ONE = any_of("UNREAL", "WITHDRAW", "FILE", "BROKEN", "DRAFT")
 
 
@@ -1222,9 +1288,20 @@ def prefers_low(sentence: str) -> bool:
     return any(_is_a_wrong_end(number, end) for number, end in _ends_named(sentence))
 
 
-# In other languages: "je niedriger, desto besser", "plus la note est basse, mieux c'est".
+# In other languages: "je niedriger, desto besser", "plus la note est basse, mieux c'est"; and the
+# other way round: "the more an image collects, the worse it is".
 _THE_LOWER_THE_BETTER = re.compile(
     r"""
+    \bthe[ ](?:higher|more|larger|bigger|greater)\b[^.!?]{0,50},[ ]the[ ](?:worse|poorer|weaker)\b
+    | \bje[ ](?:höher|mehr|größer)\b[^.!?]{0,40}\b(?:desto|umso)[ ]schlechter
+    | \bplus\b[^.!?]{0,40}\b(?:élevée?|haute?|grande?)\b[^.!?]{0,40}
+        \b(?:pire|moins[ ]bonne?|mauvaise?)\b
+    | \b(?:cuanto|quanto)[ ](?:más|mais|più)[ ]?(?:alt[oa]|elevad[oa]|grande)\b[^.!?]{0,40}
+        \b(?:peor|pior|peggio(?:re)?)\b
+    | \bhoe[ ]hoger\b[^.!?]{0,40}\bhoe[ ]slechter|\bчем[ ](?:выше|больше)\b[^.!?]{0,40}\bтем[ ]хуже
+    | 越[高大多][^。]{0,6}越[差糟坏]|[高大多](?:さ|な)?いほど[^。]{0,6}悪
+    | (?:높|많)을수록[^.]{0,6}(?:나쁘|나쁜)
+    |
     \bje[ ](?:niedriger|kleiner|geringer|tiefer)\b[^.!?\d]{0,40}\b(?:desto|umso|je)[ ]besser
     | \bplus[ ](?:[^\W\d]+[ ]){0,4}(?:bass?e?|petite?|faible)s?\b[^.!?\d]{0,40}
         \b(?:mieux|meilleure?)\b
