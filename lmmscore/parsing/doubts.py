@@ -9,10 +9,11 @@ read by their keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cache, partial
 from itertools import chain, pairwise
 
 from lmmscore.parsing.lexicon import any_of, row_of
@@ -153,7 +154,8 @@ def voids(
     stretches: frozenset[Span] = frozenset()
     before = 0
     lines = scored_lines(page, said)
-    explained = _is_explained(page, said)
+    # Asked only where something is said that is not known.
+    explained = cache(partial(_is_explained, page, said))
 
     for found in chain(
         _by_notes(page, notes, said, asked),
@@ -234,7 +236,7 @@ def _by_sentences(
     below: Mapping[int, frozenset[Cell]],
     asked: Set[Fraction],
     *,
-    explained: bool,
+    explained: Callable[[], bool],
 ) -> Iterator[Voids]:
     """Yield what sentences void; one that voids everything spares the scores that replace it."""
     by_order = _are_placed_by_order(page, said)
@@ -263,8 +265,9 @@ def _by_sentences(
         whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
         doubted = _EVERY if whole else _doubted(page, sentence)
         behind = sentence.place is _Place.BEHIND
-        if doubted and not whole and explained and not puts_in_doubt(sentence.text, behind=behind):
-            # It is only unknown, and the scores speak for themselves.
+        unknown = doubted and not whole and not puts_in_doubt(sentence.text, behind=behind)
+        if unknown and explained():
+            # The scores speak for themselves.
             continue
 
         if doubted != _EVERY:
@@ -361,11 +364,7 @@ def _by_leads(page: Page, lines: Scored, asked: Set[Fraction]) -> Iterator[Voids
     """Yield what the words void that lead up to scores on their own line: all scores by another
     scale, those of the line where they are somebody else's: "You proposed S_acc 7"."""
     for line, held in lines:
-        for span in _cut(page, line):
-            lead = _lead_of(page, line, span, held)
-            if lead is None:
-                continue
-
+        for span, lead in _leads(page, line, held):
             if _changes_what_scores_mean(lead, asked, by_order=False):
                 yield Voids(all=_because(page.words(line)))
             elif is_said_by_another(_without_names(page, lead)):
@@ -374,14 +373,31 @@ def _by_leads(page: Page, lines: Scored, asked: Set[Fraction]) -> Iterator[Voids
         yield Voids(stretches=frozenset(_of_the_source(page, line, held)))
 
 
-def _lead_of(page: Page, line: Line, span: Span, said: Sequence[Said]) -> _Sentence | None:
-    """Return the words before the first factor or score of a sentence as one ahead of them."""
-    start, end = span
+def _leads(page: Page, line: Line, said: Sequence[Said]) -> Iterator[tuple[Span, _Sentence]]:
+    """Yield the sentences of a line that hold scores, each with the words ahead of these."""
+    if len(said) == 1 and line.factors and line.factors[0].start <= line.head + 2:
+        return
+
     places = [page.plain.place(each.mark.span[0]) for each in said]
+    for span in _cut(page, line):
+        lead = _lead_of(page, line, span, places)
+        if lead is not None:
+            yield span, lead
+
+
+def _lead_of(page: Page, line: Line, span: Span, places: Sequence[int]) -> _Sentence | None:
+    """Return the words before the first factor or score of a sentence as one ahead of them; none
+    where they only name an image. `places` are those of the line's scores."""
+    start, end = span
     scored = [place for place in places if start <= place < end]
+    if not scored:
+        return None
+
     named = [factor.start for factor in line.factors if start <= factor.start < end]
-    first = min([*scored, *named], default=start)
-    if not scored or not any(map(str.isalpha, page.text[start:first])):
+    first = min([*scored, *named])
+    image = line.images[0] if line.images else None
+    begins = image.end if image is not None and start <= image.start <= start + 2 else start
+    if not any(map(str.isalpha, page.text[begins:first])):
         return None
     return _sentence(page, line, (start, first), _Place.AHEAD)
 
@@ -401,11 +417,11 @@ def _is_on(page: Page, line: Line, each: Said) -> bool:
 
 
 def _by_captions(
-    page: Page, entries: Sequence[bool], asked: Set[Fraction], *, explained: bool
+    page: Page, entries: Sequence[bool], asked: Set[Fraction], *, explained: Callable[[], bool]
 ) -> Iterator[Voids]:
     """Yield what the words that lead up to scores void."""
     lead = _doubtful_lead(page, entries)
-    if explained and not puts_in_doubt(lead, behind=False):
+    if lead and not puts_in_doubt(lead, behind=False) and explained():
         lead = ""
 
     lead = lead or _doubtful_entry(page, entries, asked)
@@ -748,7 +764,7 @@ def _may_mean_several(sentence: _Sentence) -> bool:
 # What is said of pictures in the plural is said of more than the one it stands under.
 _FROM_NOW_ON = re.compile(
     r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those|from[ ](?:here|now)[ ]on"
-    r"|remaining|onwards?)\b",
+    r"|remaining|onwards?|all[ ](?:two|three|four|five|six|of))\b",
     re.IGNORECASE,
 )
 _ONE_PICTURE = re.compile(
@@ -802,9 +818,20 @@ def _noted(page: Page, sentence: _Sentence, said: Sequence[Said]) -> frozenset[C
         mark[1].removeprefix("\\"),
         *_NEXT_NOTE.findall(reply[start : end if end > 0 else len(reply)]),
     ]
-    return frozenset(
-        each.cell for each in said if any(_has_mark(reply, each, sign) for sign in marks)
-    )
+    cells = [each.cell for each in said if any(_has_mark(reply, each, sign) for sign in marks)]
+    if not cells:
+        # "**Image 1** †"
+        headed = [each for each in page.lines if each.heads and _ends_in(page, each, marks)]
+        images = {at for each in headed for at in each.positions or ()}
+        cells = [each.cell for each in said if each.position in images]
+    return frozenset(cells)
+
+
+def _ends_in(page: Page, line: Line, marks: Sequence[str]) -> bool:
+    """Tell whether a line was written with the mark of a footnote at its end."""
+    start = page.written(line.head)
+    written = page.original[start:].partition("\n")[0].rstrip(" *:") or page.original[start:]
+    return bool(line.images) and written.endswith(tuple(set(marks) - {"*", "**", "***"}))
 
 
 def _has_mark(reply: str, each: Said, mark: str) -> bool:
@@ -1061,7 +1088,9 @@ def _undoes(text: str, *, opens: bool) -> bool:
     return more is not None or takes_back(text)
 
 
-_SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
+_SPEAKS_OF_SCORES = re.compile(
+    r"\b(?:scores?|ratings?|values?|numbers?|figures?(?=[ ](?:is|are|means?)\b))\b", re.IGNORECASE
+)
 _SORRY = re.compile(
     r"\W*(?:sorry|oops|wait|correction|I[ ]mean|no,[ ](?:that|this|it)[ ]is)\b", re.IGNORECASE
 )

@@ -485,7 +485,8 @@ WORDS = {
         what_i_see what_i_saw what_i_could_see what_can_be_seen visual_inspection
         visual_impression visual_comparison visual_assessment""",
     "COURTESY": """
-        por_supuesto con_gusto natuurlijk graag oczywiście elbette tabii конечно com_certeza
+        kind_regards best_regards best_wishes regards sincerely por_supuesto con_gusto
+        natuurlijk graag oczywiście elbette tabii конечно com_certeza
         claro_que_sim naturalmente volentieri avec_plaisir 물론
         you're_welcome you_are_welcome hello hi hey greetings hallo bonjour salut hola ciao
         olá merhaba привет 你好 您好 好的 好 こんにちは 안녕하세요 wow goodbye bye take_care

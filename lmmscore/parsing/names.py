@@ -199,6 +199,10 @@ class Names:
         `editing_accuracy_score` and `1. Editing Accuracy` name it too.
         """
         label = label[:120]
+        if label.isdecimal():
+            # Most cells of a table hold a number and no name.
+            return None
+
         tries = [label]
         bracketed = _BRACKETED.fullmatch(label)
         if bracketed:
@@ -583,11 +587,13 @@ def _listed(key: str, keys: Sequence[str]) -> str:
     """Return a pattern for a key in a list of keys with their scores: `acc 6, pre - , real 7`."""
     value = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?(?:[ ]?/[ ]?[0-9]{1,3})?|n/?a|[-–—?])"
     follows = rf"[ ]*(?:[,;|/.)·•]|[ ](?:{'|'.join(map(_loosely, keys))})[ ]|$)"
-    behind = rf"(?<![a-z][ ]){_loosely(key)}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
+    alone = rf"(?={_loosely(key)})(?<![a-z][ ]){_loosely(key)}"
+    behind = rf"{alone}(?=(?:[ ]is)?[ ]*[–—-]?[ ]*{value}{follows})"
     # "8 and 7 for acc and pre"
     joined = "|".join(rf"(?<=[ ]for[ ]{re.escape(each)}[ ]and[ ])" for each in keys)
     led = rf"(?:(?<=[0-9][ ]for[ ])|(?<=/10[ ])|{joined})"
-    before = rf"{led}{_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
+    # The key first: what stands before it is looked at only where it stands.
+    before = rf"(?={_loosely(key)}){led}{_loosely(key)}(?=[ ]*(?:[,;|/.)·•]|and\b|$))"
     return f"{behind}|{before}"
 
 

@@ -330,6 +330,8 @@ def entry_fault(
         return "what stands behind it says another number, or what it counts"
     if _WITHDRAWN.search(text, place, end):
         return "it is taken back"
+    if text.find(" I ", place, end) >= 0 and _ABSTAINS.search(text, place, end):
+        return "it is not the judge's"
 
     competing = next(competitors(text, place, end, scale, number.value, others), None)
     if competing is not None:
@@ -348,13 +350,11 @@ _WITHDRAWN = re.compile(
     r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
     r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
     r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
-    # "7, as the crowd workers put it; I abstain"
-    r"|\bI[ ](?:myself[ ])?(?:abstain|pass|decline|refrain)\b"
-    r"|,[ ]as[ ](?:the|my|your|other|some|most|[A-Z])[^.;,]{2,40}[ ]"
-    r"(?:puts?|says?|said|has|have|had|claims?)[ ]it\b"
     r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
     re.IGNORECASE,
 )
+# "7, as the crowd workers put it; I abstain"
+_ABSTAINS = re.compile(r"\bI[ ](?:myself[ ])?(?:abstain|pass|decline|refrain)\b")
 _CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
 _SCALE = re.compile(
     r"""

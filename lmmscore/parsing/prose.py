@@ -86,6 +86,7 @@ _SCORE_AT_END = re.compile(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))\W*\Z",
     re.IGNORECASE,
 )
+_LONGEST_NUMBER = 16
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
 # --- Lists under images, and sentences ---
@@ -663,7 +664,8 @@ class Prose:
         return _HEAD_OF_FACTOR.fullmatch(lead) is not None and not self._says_a_number(line)
 
     def _says_a_number(self, line: Line) -> bool:
-        if _SCORE_AT_END.search(self.text, line.factors[-1].end, line.end):
+        tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
+        if _SCORE_AT_END.search(self.text, tail, line.end):
             return True
 
         taken = [(factor.start, factor.end) for factor in line.factors]

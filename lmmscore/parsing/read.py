@@ -224,7 +224,7 @@ class Contents:
         """
         named = self._named_images(tables) if self.names.n > 1 else set()
         zero = 0 in named or any(each.position == 0 for each in said)
-        if self.names.n == 1 or not (zero or _FROM_ZERO.search(self.page.text)):
+        if self.names.n == 1 or not (zero or _counts_from_zero(self.page.text)):
             return said
 
         if self._zero_is_the_source():
@@ -349,6 +349,14 @@ _FROM_ZERO = re.compile(
     r"(?<!not )\b(?:zero|0)[- ](?:based|indexed)\b|\bcount(?:ed|ing)?[ ]from[ ](?:zero|0)\b",
     re.IGNORECASE,
 )
+
+
+def _counts_from_zero(text: str) -> bool:
+    """Tell whether a text says that images are counted from 0; most do not speak of it."""
+    spoken_of = any(map(text.__contains__, ("based", "indexed", "count", "Count")))
+    return spoken_of and _FROM_ZERO.search(text) is not None
+
+
 _RANKS = frozenset(map(ordinal, range(1, 21)))
 _ORIGINAL = re.compile(
     r"\b0\W{0,3}(?:\((?:the[ ])?|[–—-][ ]|the[ ])(?:original|source|reference|unedited|input)\b",

@@ -381,6 +381,7 @@ _CUES = (
     *("not", "n't", "n’t", "no ", "never", "without", "lack", "fail", "unable", " un", "miss"),
     *("blank", "corrupt", "broke", "empty", "damag", "inac", "incompl", "expir", "strip"),
     *("offline", "disab", "switched", "absence", "none", "neither", "hardly"),
+    *(" alone", " by the file", "inferred", "deduced", "wording"),
     *("nie", "nicht", "kein", "ohne", " pas", "geen", "inte ", "ikke", " sin ", " sem ", "sans "),
 )
 
@@ -396,16 +397,12 @@ def sees_nothing(text: str) -> bool:
 
 def may_be_unseen(text: str) -> bool:
     """Tell whether a text is worth a closer look: it has a word without which nothing is unseen."""
-    return (
-        not text.isascii()
-        or any(map(text.lower().__contains__, _CUES))
-        or _FROM_WORDS.search(text) is not None
-    )
+    return not text.isascii() or any(map(text.lower().__contains__, _CUES))
 
 
 def _is_unseen(sentence: str) -> bool:
     row = row_of(sentence)
-    if _UNSEEN.search(row) or _FROM_WORDS.search(sentence):
+    if _UNSEEN.search(row) or _is_from_words(sentence):
         return not _comes_after_all(sentence)
 
     # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
@@ -413,10 +410,16 @@ def _is_unseen(sentence: str) -> bool:
     return told and is_foreign(sentence)
 
 
+def _is_from_words(sentence: str) -> bool:
+    hinted = not sentence.isascii() or any(map(sentence.lower().__contains__, _HINTS))
+    return hinted and _FROM_WORDS.search(sentence) is not None
+
+
+_HINTS = (" alone", " by the file", "inferred", "deduced", "wording", "empty", "blank", "without e")
 # "I work from text alone", "the image box stayed empty": whatever was described was not seen.
 _FROM_WORDS = re.compile(
     r"""
-    \b(?:from|on|by)[ ](?:the[ ])?(?:text|words|wording|prompt|instructions?)[ ](?:alone|only)\b
+    \b(?:from|on|by)[ ](?:the[ ])?(?:text|words|wording|prompt|instructions?)[ ]alone\b
     | \b(?:going|went|go)[ ]by[ ](?:the[ ])?(?:file[ ]?names?|descriptions?|captions?|wording)\b
     | \b(?:inferred|deduced|derived|guessed)[ ]from[ ](?:the[ ])?
       (?:wording|text|prompt|instructions?|file[ ]?names?|task)\b
@@ -560,6 +563,9 @@ _UNDONE = rule(
     # "That was the first reviewer's opinion"
     "^ (THIS|IT) (BE|HAVE)* (THE|NUMBER|OTHER)* (RATER|MODEL|YOU)",
     "(SCORE|THIS) .* MUST BE",
+    # "That number is the crowd's", "No, that is too generous"
+    "^ (THIS|IT|THE)* SCORE BE (THE|LINK|OTHER)* RATER",
+    "^ (NOT|COURTESY) COMMA (THIS|IT) BE TOO",
 )
 
 
@@ -1169,7 +1175,8 @@ def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
 
 def _raises_doubts(clause: str) -> bool:
     row = row_of(clause)
-    if _NAMED_SCORES.intersection(row) and (_ALARM - _QUANTITY - _IN_TIME).intersection(row):
+    # Not of tables and columns: these are in pictures as well.
+    if _SCORES.intersection(row) and (_ALARM - _QUANTITY - _IN_TIME).intersection(row):
         return True
     if not _ITS_OWN.search(row):
         return False
@@ -1179,6 +1186,7 @@ def _raises_doubts(clause: str) -> bool:
 _TAKES_BACK = any_of("WITHDRAW")
 _LONGEST_ANNOUNCEMENT = 14
 _CLAUSES = re.compile(r"[,;:]\s|\s[–—-]\s|\s(?:but|because|since|while|although|though)\s")
+_SCORES = any_of("SCORE")
 _IN_TIME = any_of("TIME")
 # "that is supposed to be farther away", of a cloud, is not said of scores.
 _ITS_OWN = rule("SELF", "YOU", "^ (LINK|COMMA|COURTESY)* THIS")

@@ -101,6 +101,9 @@ def _is_replaced(page: Page, each: Said, given: set[Fraction]) -> bool:
 def _given_behind(page: Page, entry: Line, each: Said) -> set[Fraction]:
     """Return the numbers that take a score's place on its own line: "7 Final score: 6"."""
     tail = page.text[page.plain.end_place(each.mark.span[1]) : entry.end]
+    if not any(map(tail.__contains__, (":", "=", "etter", "ather"))):
+        return set()
+
     digits = {Fraction(number) for number in _FINAL_BEHIND.findall(tail)}
     words = [spoken(said, english=True) for said in _BETTER_BEHIND.findall(tail)]
     return digits.union(*words)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from lmmscore.parsing.names import Names
@@ -393,8 +393,9 @@ def _spaced(
 
         for separator in _separators(line[0]):
             head = _split(line, separator)
-            below = _below(lines, index, names)
-            if len(head) < 2 or not _is_head(head, below, names):
+            if len(head) < 2 or any(len(cell.text) > _LONGEST_TITLE for cell in head):
+                continue
+            if not _is_head(head, partial(_below, lines, index, names), names):
                 continue
 
             rows, after = _rows(lines, index, separator, head, column_of, names)
@@ -420,15 +421,12 @@ def _separators(line: str) -> Iterator[str]:
         yield ""
 
 
-def _is_head(head: Row, below: str, names: Names) -> bool:
+def _is_head(head: Row, below: Callable[[], str], names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
-    and no number of anything. `below` is the line under it."""
-    if any(len(cell.text) > _LONGEST_TITLE for cell in head):
-        return False
-
+    and no number of anything. `below` returns the line under it."""
     if _heads_factors(head, names):
         # A factor in the first column leaves no room for the images, unless there is only one.
-        return names.factor_named(head[0].text) is None or _is_one_row(head, below, names)
+        return names.factor_named(head[0].text) is None or _is_one_row(head, below(), names)
 
     if _heads_scores(head, names) or _heads_images(head, below, names):
         return True
@@ -461,38 +459,44 @@ def _heads_scores(head: Row, names: Names) -> bool:
     return _is_of_one_factor([head[0], *head[2:]])
 
 
-def _heads_one_score(head: Row, below: str, names: Names) -> bool:
+def _heads_one_score(head: Row, below: Callable[[], str], names: Names) -> bool:
     """Tell whether a score and something else stand in each row: `Factor  Score  Max`.
 
     Then a number may be either, and the place where it stands says which.
     """
     corner, *others = (cell.text for cell in head)
-    images = [names.image_named(text) is not None for text in others]
     if len(others) < 2 and not _FACTOR_COLUMN.fullmatch(corner):
         return False
-
-    if any(_has_a_number(c) and not image for c, image in zip(head[1:], images, strict=True)):
+    if not _may_be_a_corner(corner, names):
         return False
 
-    if not _names_one(_first_cell(below), names) or not _may_be_a_corner(corner, names):
+    images = False
+    for cell in head[1:]:
+        named = names.image_named(cell.text) is not None
+        if not named and _has_a_number(cell):
+            return False
+        images = images or named
+
+    if not _names_one(_first_cell(below()), names):
         return False
 
     scored = (_EXACTLY_SCORES.fullmatch(text) or _SCORE_COLUMN.fullmatch(text) for text in others)
-    return any(images) or any(scored)
+    return images or any(scored)
 
 
 def _first_cell(line: str) -> str:
     return re.split(r"[,;]", _GAP.split(line.strip())[0])[0]
 
 
-def _heads_images(head: Row, below: str, names: Names) -> bool:
+def _heads_images(head: Row, below: Callable[[], str], names: Names) -> bool:
     """Tell whether images head columns, and nothing else there has a number."""
     if len(head) < 3:
         return False
 
-    by_factor = names.factor_named(_first_cell(below)) is not None
     # Under "Factor", and beside factors, a bare 1 or A is an image, too.
-    cornered = by_factor and _FACTOR_COLUMN.fullmatch(head[0].text) is not None
+    cornered = _FACTOR_COLUMN.fullmatch(head[0].text) is not None and _opens_with_a_factor(
+        below(), names
+    )
 
     images = 0
     for cell in head[1:]:
@@ -508,7 +512,11 @@ def _heads_images(head: Row, below: str, names: Names) -> bool:
         return True
 
     # One image beside other columns, and a factor in front of the row below.
-    return images == 1 and by_factor
+    return images == 1 and _opens_with_a_factor(below(), names)
+
+
+def _opens_with_a_factor(line: str, names: Names) -> bool:
+    return names.factor_named(_first_cell(line)) is not None
 
 
 def _is_one_row(head: Row, below: str, names: Names) -> bool:
