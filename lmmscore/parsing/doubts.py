@@ -764,7 +764,7 @@ def _may_mean_several(sentence: _Sentence) -> bool:
 # What is said of pictures in the plural is said of more than the one it stands under.
 _FROM_NOW_ON = re.compile(
     r"\b(?:images|pictures|photos|previews|files|the[ ]rest|these|those|from[ ](?:here|now)[ ]on"
-    r"|remaining|onwards?|all[ ](?:two|three|four|five|six|of))\b",
+    r"|remaining|onwards?|both|all[ ](?:two|three|four|five|six|of))\b",
     re.IGNORECASE,
 )
 _ONE_PICTURE = re.compile(
@@ -1309,7 +1309,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
-        words = page.words(line)
+        words = _NO_CHANGE.sub(" ", page.words(line))
         if entries[index] or not _may_head_scores(page, line, words):
             continue
 

@@ -1202,13 +1202,14 @@ def tells_of_pictures(sentence: str) -> bool:
         return False
 
     row = row_of(sentence)
-    return not (_TOLD_TO_SOMEBODY.intersection(row) or is_anothers(sentence) or puts_off(sentence))
+    if _TOLD_TO_SOMEBODY.intersection(row) or _ITS_OWN.search(row):
+        return False
+    return not (is_anothers(sentence) or puts_off(sentence))
 
 
 _SHORTEST_TOLD = 12
 _TOLD_TO_SOMEBODY = any_of(
-    *("SELF", "YOU", "THIS", "SCORE", "LAYOUT", "SCALE", "RATER", "MODEL", "FILE"),
-    *("COURTESY", "OFFER"),
+    *("SCORE", "LAYOUT", "SCALE", "RATER", "MODEL", "FILE", "COURTESY", "OFFER"),
 )
 _SHORT = 6
 

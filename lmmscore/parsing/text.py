@@ -63,7 +63,7 @@ _MARKS = re.compile(
         |[¹²³⁴⁵⁶⁷⁸⁹⁰]{1,2}|[†‡§¶]{1,2}|\^\{?\\d?dag(?:ger)?\}?)|\[[0-9]{1,2}\])
     | (?P<raised>(?:(?<=<td>)|(?<=<th>)|(?<=\|)|(?<=\|[ ]))
         <sup>[\[(]?[0-9*†‡§a-f,]{1,3}[\])]?</sup>)    # of a cell that holds nothing else
-    | </t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr)    # cells of one row on lines of their own
+    | (?P<celled></t[dh]>\s{1,80}(?=<t[dh][\s>]|</tr))    # cells of one row on lines of their own
     | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
     | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
     | (?P<arrow>\\(?:rightarrow|to|longrightarrow|Rightarrow|implies)(?![A-Za-z])
@@ -385,6 +385,8 @@ def _made_plain(match: re.Match[str], text: str) -> str:
     groups = match.groupdict()
     if groups["tag"]:
         return _tag_in_words(match[0], text, match.start())
+    if groups["celled"]:
+        return _bars_behind(text, match.start())
     if groups["spanning"]:
         return _over_columns(match["spanned"], int(match["columns"]))
     if groups["fraction"]:
@@ -554,7 +556,11 @@ def _cell_in_words(match: re.Match[str], text: str, place: int) -> str:
         content = text[place + len(match[0]) : place + _LONGEST_CELL].partition("</")[0]
         wide = columns is not None and int(columns[1]) > 1
         return "| ? " if wide and _ONE_NUMBER.fullmatch(content) else "| "
+    return _bars_behind(text, place)
 
+
+def _bars_behind(text: str, place: int) -> str:
+    """Return a bar for each further column that the cell goes over which closes there."""
     opens = _CELL_OPENS.findall(text, max(0, place - _LONGEST_CELL), place)
     columns = _COLUMNS.search(opens[-1]) if opens else None
     return " | " * (int(columns[1]) - 1) if columns is not None else ""

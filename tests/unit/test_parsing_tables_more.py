@@ -260,3 +260,17 @@ def test_image_0_may_be_the_source():
     """Then the others are counted from 1."""
     text = "Image 0 (the original): not scored\n\nImage 1\nS_acc: 7\n\nImage 2\nS_acc: 6"
     assert scores(text, 2) == {"1.acc": 7, "2.acc": 6}
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n    "])
+def test_a_cell_over_several_columns_shifts_no_other(between):
+    """Whether the cells of a row stand on one line or each on its own."""
+    rows = [
+        ["Image", *(factor.symbol for factor in FOUR), "S_all"],
+        ["Image 1", "4", "4", "8", "6", "5.0"],
+    ]
+    made = [f"<tr>{between.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+    wide = ["<td>Image 2</td>", "<td>5</td>", "<td>5</td>", '<td colspan="2">not scored</td>']
+    made.append(f"<tr>{between.join([*wide, '<td>5.0</td>'])}</tr>")
+    second = {key: score for key, score in scores("\n".join(made), 2).items() if key[0] == "2"}
+    assert second == {"2.acc": 5, "2.pre": 5}
