@@ -87,6 +87,7 @@ _SCORE_AT_END = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_NUMBER = 16
+_OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
 # --- Lists under images, and sentences ---
@@ -449,6 +450,12 @@ class Prose:
             for index, _ in labelled:
                 self._pairs[index] = [pair for pair in self._pairs[index] if pair.value != 1]
 
+    def _begins(self, line: Line, image: ImageName) -> int:
+        """Return where the name of an image begins, with its own number before it: "4. Image 4"."""
+        number = _OWN_NUMBER.search(self.text, max(line.head, image.start - 6), image.start)
+        own = number is not None and (int(number["number"]),) == image.positions
+        return number.start() if number is not None and own else image.start
+
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
 
@@ -456,7 +463,8 @@ class Prose:
         if not line.factors or self.page.in_table(line):
             return []
 
-        taken = [*((image.start, image.end) for image in line.images), *self.page.numbering]
+        named = [(self._begins(line, image), image.end) for image in line.images]
+        taken = [*named, *self.page.numbering]
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )

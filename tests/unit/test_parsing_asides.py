@@ -220,3 +220,12 @@ def test_somebody_elses_number_is_no_score() -> None:
 def test_more_forms_that_are_read_whole(reply: str) -> None:
     """What is denied, sums in brackets, a final verdict, and how far a score is from the best."""
     assert read(reply) == {"1.acc": 8, "1.pre": 7, "1.qua": 9, "1.real": 6}
+
+
+def test_the_number_before_an_image_is_its_own() -> None:
+    """Not the score of the last factor of the image before it."""
+    reply = (
+        "1. Image 1 5/10 S_acc / 9/10 S_pre / 3/10 S_qua / 2/10 S_real "
+        "2. Image 2 6/10 S_acc / 7/10 S_pre / 9/10 S_qua / 3/10 S_real"
+    )
+    assert read(reply, 2).get("1.real") in (None, 2)
