@@ -1026,23 +1026,31 @@ def _place_of(start: int, first: int, behind: int) -> _Place:
     return _Place.AHEAD if start < first else _Place.AMID
 
 
-# "… and see no reason to change or withdraw any of them": what is denied is not said; nor does it
-# matter how flaws were counted, that a model speaks, in whose order, or what the user marked.
-_NO_CHANGE = re.compile(
-    r"^\W*(?:dear|hello|hi|hey|liebe[rs]?|sehr[ ]geehrte\w*|estimad[oa]s?|car[oa]|ch[eè]re?)[ ]"
-    r"[^\W\d_]+(?:[ ][^\W\d_]+)?[,!]"
-    r"|\b(?:refer\w*[ ]to[ ](?:the[ ]|them[ ]|all[ ])?(?:(?:edits|images|pictures|methods)[ ])?)?"
-    r"(?:(?:in|by)[ ]the[ ](?:same[ ])?order[ ](?:in[ ]which[ ])?(?:you|they)[ ]"
-    r"(?:sent|uploaded|presented|gave|showed|shared|provided|were[ ]\w+)(?:[ ](?:them|it))?"
-    r"|(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing)?)(?:[ ](?:points?|marks?))?(?=[ ]for\b)"
-    r"|(?:as|I['’]m|I[ ]am)[ ]an[ ]AI(?:[ ](?:language[ ])?model)?(?:[ ]and\b)?"
-    r"|the[ ]user(?:['’]s)?[ ](?:had[ ]|has[ ])?"
-    r"(?:outlined|marked|drew|drawn|asked|requested|wanted|circled|specified|highlighted|instruct\w+|prompt))"
-    r"|\bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]"
-    r"(?:change|changing|revis\w+|adjust\w*|alter\w*|correct\w*|withdraw\w*|amend\w*|reconsider\w*)"
-    r"(?:[ ]or[ ](?:change|revise|adjust|alter|correct|withdraw|amend|retract))?"
-    r"(?:[ ](?:any|anything|them|it|of|the|these|those|my|single|scores?|ratings?|one)\b){0,5}",
-    re.IGNORECASE,
+# What leaves scores what they are, though its words might not.
+_LEAVES_SCORES = re.compile(
+    r"""
+    # "Dear evaluator,"
+    ^\W*(?:dear|hello|hi|hey|liebe[rs]?|sehr[ ]geehrte\w*|estimad[oa]s?|car[oa]|ch[eè]re?)[ ]
+      [^\W\d_]+(?:[ ][^\W\d_]+)?[,!]
+    # "I'll refer to the edits by the order in which you sent them"
+    | \b(?:refer\w*[ ]to[ ](?:the[ ]|them[ ]|all[ ])?(?:(?:edits|images|pictures|methods)[ ])?)?
+      (?:in|by)[ ]the[ ](?:same[ ])?order[ ](?:in[ ]which[ ])?(?:you|they)[ ]
+      (?:sent|uploaded|presented|gave|showed|shared|provided|were[ ]\w+)(?:[ ](?:them|it))?
+    # "I start from 10 and deduct for visible flaws"
+    | \b(?:deduct(?:ed|ing|s)?|subtract(?:ed|ing)?)(?:[ ](?:points?|marks?))?(?=[ ]for\b)
+    | \b(?:as|I['’]m|I[ ]am)[ ]an[ ]AI(?:[ ](?:language[ ])?model)?(?:[ ]and\b)?
+    # "the railing that the user had outlined"
+    | \bthe[ ]user(?:['’]s)?[ ](?:had[ ]|has[ ])?
+      (?:outlined|marked|drew|drawn|asked|requested|wanted|circled|specified|highlighted
+        |instruct\w+|prompt)
+    # "… and see no reason to change or withdraw any of them"
+    | \bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]
+      (?:change|changing|revis\w+|adjust\w*|alter\w*|correct\w*|withdraw\w*|amend\w*
+        |reconsider\w*)
+      (?:[ ]or[ ](?:change|revise|adjust|alter|correct|withdraw|amend|retract))?
+      (?:[ ](?:any|anything|them|it|of|the|these|those|my|single|scores?|ratings?|one)\b){0,5}
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -1051,7 +1059,7 @@ def _sentence(page: Page, line: Line, span: Span, place: _Place) -> _Sentence:
     factors = {each.key for each in page.names.factors_in(page.text, *span)}
     low = any(factor.better == "low" for factor in page.names.factors)
     # Of the same length, so that places stay what they are.
-    text = _NO_CHANGE.sub(lambda match: " " * len(match[0]), page.text[slice(*span)])
+    text = _LEAVES_SCORES.sub(lambda match: " " * len(match[0]), page.text[slice(*span)])
     return _Sentence(text, span[0], line, place, images, factors, low)
 
 
@@ -1309,7 +1317,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
-        words = _NO_CHANGE.sub(" ", page.words(line))
+        words = _LEAVES_SCORES.sub(" ", page.words(line))
         if entries[index] or not _may_head_scores(page, line, words):
             continue
 
