@@ -5,7 +5,7 @@ faults, and what the judge disclaims, takes back or corrects is no score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -530,11 +530,8 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
 
     images = list(page.names.images_in(page.text, start, end))
     factors = page.names.factors_in(page.text, start, end)
-    if factors and _CUE.search(page.text, factors[0].start, end) is None:
-        # "Mean of the two: S_acc: 6.5, …"
-        label = page.text[start : factors[0].start].rstrip()
-        if label.endswith(":") and kind_of(label) in QUANTITIES:
-            return []
+    if factors and _lists_quantities(page, start, factors[0].start, end):
+        return []
 
     unnamed = not images and not (page.n == 1 and _is_of_the_only_factor(page, start, end))
     if not factors and (unnamed or _OF_SOMETHING_ELSE.search(sentence)):
@@ -546,11 +543,7 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     positions = {position for image in images for position in image.positions}
     keys = {factor.key for factor in factors}
     if page.n == _TWO and (compared := _compared(page, end, factors)):
-        return [
-            cell
-            for cell, score in reading.scores.items()
-            if score not in compared.get(cell[1], {score})
-        ]
+        return _not_among(compared, reading)
 
     meant = _scores_of(reading, positions, keys)
     taken = [(image.start, image.end) for image in images]
@@ -569,6 +562,20 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[Cell]:
     if len(positions) < 2 and own <= numbers <= known and again:
         return []
     return [cell for cell, score in meant.items() if _another(page, cell, score, numbers)]
+
+
+def _lists_quantities(page: Page, start: int, first: int, end: int) -> bool:
+    """Tell whether a sentence lists other numbers than scores, and changes none: "Mean of the two:
+    S_acc: 6.5, …". `first` is where its first factor begins."""
+    label = page.text[start:first].rstrip()
+    listed = label.endswith(":") and kind_of(label) in QUANTITIES
+    return listed and _CUE.search(page.text, first, end) is None
+
+
+def _not_among(compared: Mapping[str, Set[Fraction]], reading: Reading) -> list[Cell]:
+    """Return the cells whose score is none of those that a comparison gives for their factor."""
+    scores = reading.scores.items()
+    return [cell for cell, score in scores if score not in compared.get(cell[1], {score})]
 
 
 def _says_the_same(

@@ -1042,22 +1042,8 @@ class Prose:
             if not (_COMPARED_BEHIND.search(tail) or behind[0].positions == line.positions):
                 return True
 
-        if not line.parts[0].named and any(
-            image.positions != line.positions
-            and _BEFORE_A_COLON.search(self.text, max(line.start, image.start - 12), image.start)
-            and _LABELLED.match(self.text, image.end, line.end)
-            for image in line.images
-        ):
-            # "S_acc: 5: Image 1; (without Image 2)"
-            return True
-
-        if not line.parts[0].named and any(
-            image.positions != line.positions
-            and _BEFORE_A_BRACKET.search(self.text, max(line.start, image.start - 12), image.start)
-            and _CLOSED_BEHIND.match(self.text, image.end - 1, line.end)
-            for image in line.images
-        ):
-            # "S_acc: 5 (Image 3) (a seam is left)"
+        others = [image for image in line.images if image.positions != line.positions]
+        if not line.parts[0].named and any(self._labels_a_score(line, image) for image in others):
             return True
 
         if len({image.positions for image in line.images}) < 2:
@@ -1068,6 +1054,16 @@ class Prose:
             for image in line.images
             if image.start > found[0].end
         )
+
+    def _labels_a_score(self, line: Line, image: ImageName) -> bool:
+        """Tell whether an image is named right behind a score to say whose it is: "S_acc: 5: Image
+        1; (without Image 2)", "S_acc: 5 (Image 3) (a seam is left)"."""
+        near = max(line.start, image.start - 12)
+        if _BEFORE_A_COLON.search(self.text, near, image.start):
+            return _LABELLED.match(self.text, image.end, line.end) is not None
+        if _BEFORE_A_BRACKET.search(self.text, near, image.start):
+            return _CLOSED_BEHIND.match(self.text, image.end - 1, line.end) is not None
+        return False
 
     def _is_a_remark(self, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
@@ -1654,34 +1650,36 @@ class Prose:
         for at, below in enumerate(self.page.lines[index + 1 : index + 9], index + 1):
             if at in self._asides:
                 continue
-            if below.factors or below.heads or self.page.in_table(below):
-                break
-            if below.heading and below.gap and self._is_bare_number(below):
-                # "### 6/10" heads what stands under it.
-                break
-
-            # "# 6" heads image 6.
-            hashed = "#" in self.text[below.start : below.head]
-            if self.n > 1 and (hashed or self._may_be_a_label(below)):
-                break
-
-            if below.images and not self._is_of_both(below):
-                break
-
-            first = re.match(r"\w+", self.page.words(below))
-            if first is not None and self.only is None and self.names.is_name(first[0]):
-                break
-
-            if self.n > 1 and not self._is_bare_number(below) and not self._has_letters(below):
-                break
-
-            if self.n > 1 and self._may_number_an_image(below):
+            if self._begins_something_else(below) or (self.n > 1 and self._may_head_more(below)):
                 break
 
             far = far or below.gap
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _begins_something_else(self, line: Line) -> bool:
+        """Tell whether a line says nothing more of the factor above it: another name, a heading."""
+        if line.factors or line.heads or self.page.in_table(line):
+            return True
+        if line.images and not self._is_of_both(line):
+            return True
+        if line.heading and line.gap and self._is_bare_number(line):
+            # "### 6/10" heads what stands under it.
+            return True
+
+        first = re.match(r"\w+", self.page.words(line))
+        return first is not None and self.only is None and self.names.is_name(first[0])
+
+    def _may_head_more(self, line: Line) -> bool:
+        """Tell whether a line may head the scores of another of several images."""
+        # "# 6" heads image 6.
+        hashed = "#" in self.text[line.start : line.head]
+        if hashed or self._may_be_a_label(line):
+            return True
+
+        bare = self._is_bare_number(line)
+        return self._may_number_an_image(line) if bare else not self._has_letters(line)
 
     def _may_number_an_image(self, line: Line) -> bool:
         """Tell whether a number on a line of its own may head the next image: other factors of its
