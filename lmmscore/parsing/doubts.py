@@ -1356,7 +1356,7 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
         return False
 
     if _OTHER_ENTRY.fullmatch(words) and not is_doubtful(words):
-        # "Instruction Adherence: 1" is an entry of its own.
+        # "Instruction Adherence: 1" is an entry of its own, "offline_factor_results:" an element.
         return False
 
     if not _may_head(line, words) or _FILE_SHOWN.fullmatch(words):
@@ -1368,7 +1368,7 @@ def _may_head_scores(page: Page, line: Line, words: str) -> bool:
 
 _OTHER_ENTRY = re.compile(
     r"(?:[A-Z][A-Za-z]+(?:[ ][A-Za-z]+){1,3}|[A-Za-z]+(?:_[A-Za-z]+)+)"
-    r":[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*"
+    r":[ ]*[0-9]{1,2}(?:/[0-9]{1,3})?\W*|[A-Za-z]+(?:_[A-Za-z]+)+:"
 )
 
 

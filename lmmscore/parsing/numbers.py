@@ -311,6 +311,10 @@ def entry_fault(
         return "its number is put in doubt"
     if _NOTHING_FOLLOWS.match(text, place) and not (listed and _CLOSING_DASH.match(text, place)):
         return "a sign for a missing score follows the number"
+    less = _LESS_BEHIND.match(text, number.end, end)
+    if less is not None and number.value + _fraction(less["points"]) != scale.high:
+        # "8 (−2 for the halo)" says what became of the 10.
+        return "points are taken off it"
     if _ENDS.match(text, place, end):
         return ""
     if listed and _precedes_a_label(text, place, end):
@@ -391,6 +395,11 @@ _NOTHING_FOLLOWS = re.compile(
     re.IGNORECASE,
 )
 # "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.
+# "10 (−3 for the halo)"
+_LESS_BEHIND = re.compile(
+    r"[ ]*[(\[][ ]*[-−–][ ]?(?P<points>[0-9](?:\.[0-9])?)[ ]*"
+    r"(?:for|because|due|points?|pts?|off|wegen|pour|por)\b"
+)
 _CLOSING_DASH = re.compile(r"[ ][-–—][ ]*(?=\n|\Z)")
 _RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 
@@ -1283,7 +1292,8 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
+    [\"'”)\]]{0,2}[ ]*(?P<sign>
+      (?:for|on|in(?:[ ]terms[ ]of)?|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
       (?:[ ]+(?:the|its|an?|overall|image|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
     """,

@@ -1096,10 +1096,10 @@ class Prose:
 
     def _is_labelled_whole(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a line scores the only image on every factor, behind a label, and nothing
-        below is called final."""
+        below is called final, or the judge's own."""
         if self.n > 1 or len({pair.name.key for pair in found}) < len(self.names.factors):
             return False
-        if any(map(is_final, self.text[line.end :].splitlines())):
+        if any(map(_is_the_judges_own, self.text[line.end :].splitlines())):
             return False
         return _LABEL_ENDS.search(self.text, line.head, found[0].start) is not None
 
@@ -1996,6 +1996,14 @@ _FEW_LINES = 6
 """How far below its name a number may stand that is the next name's."""
 
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
+
+
+def _is_the_judges_own(line: str) -> bool:
+    """Tell whether a line is called final, or begins as the judge's own: "My scores: …"."""
+    return is_final(line) or _MINE.match(line) is not None
+
+
+_MINE = re.compile(r"\W*(?:my|mine|meine?|mes|mis|mi|miei|minhas?|我的|私の)\b", re.IGNORECASE)
 
 
 def _takes_all_back(tail: str) -> bool:

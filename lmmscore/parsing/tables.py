@@ -132,7 +132,8 @@ def tables_in(text: str, names: Names, column_of: Callable[[int], int]) -> list[
     found = [
         table
         for table in barred_tables(text)
-        if _is_grid(table, names) or _is_of_one_factor(table.rows[0])
+        if _is_grid(table, names)
+        or (_is_of_one_factor(table.rows[0]) and not _holds_lists(table, names))
     ]
     taken = [(table.start, table.end) for table in found]
     found += _spaced(text, names, taken, column_of)
@@ -194,6 +195,14 @@ def _is_of_one_factor(head: Row) -> bool:
     first, *others = (cell.text for cell in head)
     named = _IMAGE_COLUMN.fullmatch(first) or _NUMBER_COLUMN.fullmatch(first)
     return bool(named) and sum(bool(_EXACTLY_SCORES.fullmatch(text)) for text in others) == 1
+
+
+def _holds_lists(table: ReplyTable, names: Names) -> bool:
+    """Tell whether cells hold the scores of several factors: `| 1 | S_acc = 8, S_pre = 7 |`."""
+    cells = [cell.text for row in table.rows[1:_WIDEST] for cell in row[:_WIDEST]]
+    return any(
+        len({each.key for each in names.factors_in(text, 0, len(text))}) > 1 for text in cells
+    )
 
 
 def _heads_only_scores(others: Row) -> bool:

@@ -229,3 +229,27 @@ def test_the_number_before_an_image_is_its_own() -> None:
         "2. Image 2 6/10 S_acc / 7/10 S_pre / 9/10 S_qua / 3/10 S_real"
     )
     assert read(reply, 2).get("1.real") in (None, 2)
+
+
+def test_points_taken_off_in_brackets() -> None:
+    """Off the best there is, or off the score itself: then it is none."""
+    assert read("S_acc: 8 (-2 for the halo)\nS_pre: 10 (−3 for the fence)") == {"1.acc": 8}
+
+
+def test_cells_that_hold_lists_of_scores() -> None:
+    """A table of images with all their scores in one cell, and a comment."""
+    reply = (
+        "| Image | Scores | Comment |\n|---|---|---|\n"
+        "| Image 1 | S_acc = 8, S_pre = 7, S_qua = 9, S_real = 6 | Two of the 5 panes are gone. |\n"
+        "| Image 2 | S_acc = 5, S_pre = 9, S_qua = 4, S_real = 3 | Grainy. |"
+    )
+    assert read(reply, 2) == read(TWO, 2)
+
+
+def test_other_peoples_scores_above_the_judges_own() -> None:
+    """They contradict nothing."""
+    reply = (
+        "Reported by the authors: S_acc 9, S_pre 9, S_qua 9, S_real 8.\n\n"
+        "My scores: S_acc 8, S_pre 7, S_qua 9, S_real 6."
+    )
+    assert read(reply) == {"1.acc": 8, "1.pre": 7, "1.qua": 9, "1.real": 6}
