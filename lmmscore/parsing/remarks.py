@@ -565,7 +565,7 @@ _UNDONE = rule(
     "(SCORE|THIS) .* MUST BE",
     # "That number is the crowd's", "No, that is too generous"
     "^ (THIS|IT|THE)* SCORE BE (THE|LINK|OTHER)* RATER",
-    "^ (NOT|COURTESY) COMMA (THIS|IT) BE TOO",
+    "^ (NOT|COURTESY) COMMA (THIS|IT) BE? TOO",
 )
 
 
