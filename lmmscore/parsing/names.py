@@ -113,6 +113,10 @@ _RUNNING_NUMBER = re.compile(
     r"\(?[0-9]{1,2}(?:\s*[.):]|\s*[–—-]|_|\s*,|\s)\s*_?",
     re.IGNORECASE,
 )
+# "Sub-score S_acc", "score of realism"
+_CALLED_A_SCORE = re.compile(
+    r"^\W*(?:sub-?)?(?:scores?|ratings?)[ ](?:(?:of|for)[ ])?", re.IGNORECASE
+)
 _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 _ONLY_SCORE = ("score", "rating", "final score", "final rating", "overall score", "overall rating")
 
@@ -210,7 +214,7 @@ class Names:
             numbered = re.search(r"[0-9]", _RUNNING_NUMBER.sub("", outer)) is not None
             tries += [outer] if numbered else [outer, inner]
 
-        tries += [_RUNNING_NUMBER.sub("", each) for each in tries]
+        tries += [_CALLED_A_SCORE.sub("", _RUNNING_NUMBER.sub("", each)) for each in tries]
         for wanted in map(normal, tries):
             factor = self._known.get(wanted) or self._known.get(_ENDS_IN_SCORE.sub("", wanted))
             if factor is not None:

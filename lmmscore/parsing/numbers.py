@@ -1042,6 +1042,9 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
         if not any(first <= place < last for first, last in taken)
     }
     backward = _backward(line, forward)
+    # "| a score of 10 for Y": what a word gives to the next name is not the last one's.
+    given = {place for place, claim in backward.items() if _is_given_for(line, claim)}
+    forward = {place: claim for place, claim in forward.items() if place not in given}
     forward, backward = _without_joint_claims(line, forward, backward)
     if _ends_with_a_number(line, forward):
         backward = {}
@@ -1050,6 +1053,14 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
         forward = {place: claim for place, claim in forward.items() if claim.strong}
 
     return _without_shifts(line, forward), backward
+
+
+_FOR = re.compile(r"[)\]]?[ ]*(?:for|to|für|pour|para|per)[ ]", re.IGNORECASE)
+
+
+def _is_given_for(line: _Stretch[Name], claim: _Claim) -> bool:
+    """Tell whether a word such as "for" stands between a number and the name behind it."""
+    return _FOR.match(line.text, claim.number.end, line.names[claim.label].start) is not None
 
 
 # --- A number behind a name ---
@@ -1148,6 +1159,10 @@ _EQUATION = re.compile(r"[0-9.]+[ ]?[-+*/×÷–−][ ]?[0-9.]+[ ]?=")
 _MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 
 
+# Two words or more before a name, in the cell in which it stands.
+_AMID_A_CELL = re.compile(r"\|[^|\d]*[^\W\d_]{2,}[ ][^|\d]*[^\W\d_]{2,}[ ]+\Z")
+
+
 def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
     """Return the number that a name leads up to, if it may be the name's.
 
@@ -1161,6 +1176,10 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
 
     joint = _JOINT.match(text, name.end, limit)
     if joint is None:
+        return None
+
+    if joint["sign"] == "|" and _AMID_A_CELL.search(text, line.start, name.start):
+        # "… | this also hurts accuracy | 6": a remark, and the number of something else.
         return None
 
     number = known.get(joint.end()) or number_at(text, joint.end(), limit)
@@ -1493,6 +1512,10 @@ _GIVES = frozenset(
 )
 
 
+# Behind a name of which something is told.
+_TOLD_OF = re.compile(r"[ ](?!and\b|or\b|with\b)[a-z]{2,}[ ][a-z]")
+
+
 @dataclass(frozen=True, slots=True)
 class _NumberBefore:
     """A number right before a name, and what tells whether it is the name's."""
@@ -1525,6 +1548,14 @@ class _NumberBefore:
             or self._has_its_number_behind()
             or self._is_in_another_column()
             or self._counts_the_name()
+            or self._begins_a_reason()
+        )
+
+    def _begins_a_reason(self) -> bool:
+        """A reason behind a number that begins with a name: "2: accuracy suffers from the halo"."""
+        return (
+            self.sign in {":", "-", "–", "—"}
+            and _TOLD_OF.match(self.text, self.name.end) is not None
         )
 
     def _opens_a_bracket(self) -> bool:

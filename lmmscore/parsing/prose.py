@@ -227,6 +227,12 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _ITS = re.compile(r"[ ]*[,;–—-]?[ ]*(?:and[ ]|but[ ]|while[ ]|whereas[ ]|yet[ ])?its[ ]+")
+# What leads to an image that another is compared with.
+_PASSING = re.compile(
+    r"\b(?:but|than|unlike|as[ ](?:in|with|for)|like|contrast[ ]to|compared[ ](?:to|with)|while"
+    r"|whereas|although|though|and|of|to|with|from|over)[ ](?:the[ ])?\Z",
+    re.IGNORECASE,
+)
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
@@ -868,6 +874,10 @@ class Prose:
         if self._may_be_numbering(line, part, found, index):
             return
 
+        if self._is_named_in_passing(line, part):
+            self.unplaced = True
+            return
+
         if self._is_refused(line, part, found, index) or self._leaves_some_out(line, part):
             return
 
@@ -892,6 +902,20 @@ class Prose:
                 where = (pair.name.position,)
 
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _is_named_in_passing(self, line: Line, part: Part) -> bool:
+        """Tell whether an image is only mentioned in a sentence about the one that heads it, whose
+        score comes then: "Good, but Image 1 has the cleaner edges, so quality gets 2"."""
+        head = line.parts[0]
+        if self.n == 1 or not part.named or head.named or head.positions in (None, part.positions):
+            return False
+
+        named = [image for image in line.images if image.end <= part.start]
+        if not named:
+            return False
+        image = named[-1]
+        sentence = SENTENCE_STOP.split(self.text[line.head : image.start])[-1]
+        return _PASSING.search(sentence) is not None
 
     def _opens_what_is_said(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether a score stands in a phrase before the image that it is of: "With 9 for

@@ -297,6 +297,11 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         # The same heading again: another table.
         return False
 
+    cells = _bare_cells(line)
+    if cells[0] == head[0] and len(cells) == len(head) and not any(map(_NUMERIC.match, cells)):
+        # "Name | Image 2", below "Name | Image 1": another table, though this one has no rows.
+        return False
+
     between = text[run[-1].end() : line.start()]
     parted = between.count("\n") > 1 and len(run) > 1
     if parted and (_heads_in_words(line) or _opens_with_a_corner(line) or _heads_a_score(line)):

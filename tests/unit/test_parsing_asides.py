@@ -253,3 +253,48 @@ def test_other_peoples_scores_above_the_judges_own() -> None:
         "My scores: S_acc 8, S_pre 7, S_qua 9, S_real 6."
     )
     assert read(reply) == {"1.acc": 8, "1.pre": 7, "1.qua": 9, "1.real": 6}
+
+
+def test_an_image_named_in_passing_is_not_the_one_that_is_scored() -> None:
+    """In a paragraph under the heading of another."""
+    reply = (
+        "### Image 1\nAccuracy receives 7, as asked. Good, but Image 2 has the cleaner edges, so "
+        "quality gets 2.\n\n### Image 2\nAccuracy receives 4, as the sky was repainted."
+    )
+    found = read(reply, 2)
+    assert found.get("2.qua") is None
+    assert found["1.acc"] == 7 and found["2.acc"] == 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "n"),
+    [
+        ("- Image 2 ➜ 2: editing accuracy suffers from the same halo", 4),
+        (
+            "| Item 1 | Sub-score S_real | this also hurts Editing Accuracy | 6 |\n| Item 2 | … | fine | 7 |",
+            2,
+        ),
+    ],
+)
+def test_a_reason_that_begins_or_ends_with_a_factor_is_no_entry(reply: str, n: int) -> None:
+    """Its number is of what the line is about."""
+    assert not {key for key in read(reply, n) if key.endswith(".acc")}
+
+
+def test_numbers_given_for_names_are_not_those_of_the_names_before() -> None:
+    """Whatever else a line counts at its end."""
+    reply = (
+        "Image 1: [a score of 4 for Contextual Preservation | a score of 10 for Logical Realism | a "
+        "score of 7 for Visual Quality | a score of 1 for Editing Accuracy] — one finger too many (6 instead of 5)"
+    )
+    found = read(reply, 2)
+    written = {"1.pre": 4, "1.real": 10, "1.qua": 7, "1.acc": 1}
+    assert all(written[key] == score for key, score in found.items())
+
+
+def test_a_table_without_rows_has_none_of_the_next_ones() -> None:
+    """Each heading begins a table of its own."""
+    reply = (
+        "Name\tImage 1\nS_acc\t9\nS_pre\t5\n\nName\tImage 2\n\nName\tImage 3\nS_acc\t2\nS_pre\t3"
+    )
+    assert read(reply, 3) == {"1.acc": 9, "1.pre": 5, "3.acc": 2, "3.pre": 3}
