@@ -1043,8 +1043,12 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
     }
     backward = _backward(line, forward)
     # "| a score of 10 for Y": what a word gives to the next name is not the last one's.
-    given = {place for place, claim in backward.items() if _is_given_for(line, claim)}
-    forward = {place: claim for place, claim in forward.items() if place not in given}
+    starts = {name.start for name in line.names}
+    forward = {
+        place: claim
+        for place, claim in forward.items()
+        if not _is_given_for(line.text, claim.number, starts)
+    }
     forward, backward = _without_joint_claims(line, forward, backward)
     if _ends_with_a_number(line, forward):
         backward = {}
@@ -1055,12 +1059,16 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
     return _without_shifts(line, forward), backward
 
 
-_FOR = re.compile(r"[)\]]?[ ]*(?:for|to|für|pour|para|per)[ ]", re.IGNORECASE)
+_FOR = re.compile(
+    r"[)\]!]?[ ]*(?:for|to|für|pour|para|per)[ ]+(?:(?:the|its|die|das|den|la|le|el|il)[ ]+)?",
+    re.IGNORECASE,
+)
 
 
-def _is_given_for(line: _Stretch[Name], claim: _Claim) -> bool:
-    """Tell whether a word such as "for" stands between a number and the name behind it."""
-    return _FOR.match(line.text, claim.number.end, line.names[claim.label].start) is not None
+def _is_given_for(text: str, number: Number, starts: Container[int]) -> bool:
+    """Tell whether a word such as "for" stands between a number and a name that starts there."""
+    given = _FOR.match(text, number.end)
+    return given is not None and given.end() in starts
 
 
 # --- A number behind a name ---

@@ -445,9 +445,19 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         state.scored = has_scores
         state.describe(line)
+        if page.n > 1 and _ends_in_a_heading(page, line):
+            state.closed()
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+def _ends_in_a_heading(page: Page, line: Line) -> bool:
+    """Tell whether a line about one image ends with the heading of another: "…; on to Image 2:"."""
+    if len({image.positions for image in line.images}) < 2:
+        return False
+    rest = page.text[line.images[-1].end : line.end]
+    return ":" in rest and not rest.strip(" :*_")
 
 
 def _has_remarks_below(page: Page, scores: Sequence[int]) -> bool:
