@@ -245,7 +245,6 @@ def _by_sentences(
     for sentence in _sentences(page, entries, said):
         if sentence.line.start in below and _is_of_one_alone(sentence):
             continue
-
         if some_lack and _ONE_MORE_TIME.search(sentence.text):
             continue
 
@@ -256,26 +255,30 @@ def _by_sentences(
             yield Voids(cells=(alone or noted) if unsettled else frozenset())
             continue
 
-        if _is_an_empty_entry(sentence, said):
+        if _is_an_empty_entry(sentence, said) or _is_an_example_of_its_own(page, sentence, said):
             continue
 
-        if _is_an_example_of_its_own(page, sentence, said):
+        if _changes_what_scores_mean(sentence, asked, by_order=by_order):
+            yield _voiding(page, sentence, _EVERY)
             continue
 
-        whole = _changes_what_scores_mean(sentence, asked, by_order=by_order)
-        doubted = _EVERY if whole else _doubted(page, sentence)
-        behind = sentence.place is _Place.BEHIND
-        unknown = doubted and not whole and not puts_in_doubt(sentence.text, behind=behind)
-        if unknown and explained():
-            # The scores speak for themselves.
-            continue
+        doubted = _doubted(page, sentence)
+        # What is merely unknown voids nothing where the scores speak for themselves.
+        if doubted and (_raises_doubts(sentence) or not explained()):
+            yield _voiding(page, sentence, doubted)
 
-        if doubted != _EVERY:
-            yield Voids(images=frozenset(doubted))
-        elif sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
-            yield Voids(all=_because(sentence.text))
-        else:
-            yield Voids(before=page.span(sentence.start, sentence.start + 1)[0])
+
+def _raises_doubts(sentence: _Sentence) -> bool:
+    return puts_in_doubt(sentence.text, behind=sentence.place is _Place.BEHIND)
+
+
+def _voiding(page: Page, sentence: _Sentence, doubted: set[int]) -> Voids:
+    """Return what a sentence voids that leaves these images in doubt."""
+    if doubted != _EVERY:
+        return Voids(images=frozenset(doubted))
+    if sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
+        return Voids(all=_because(sentence.text))
+    return Voids(before=page.span(sentence.start, sentence.start + 1)[0])
 
 
 def _is_of_one_alone(sentence: _Sentence) -> bool:
