@@ -1463,7 +1463,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
 
 
 # "Six", "Scores (fifth):", "And then number 4": what a few words end in.
-_LAST_WORD = re.compile(r"(?:[^\W\d]+[ ]+){0,3}[(\[#]?(?P<label>\w{1,9})\W*")
+_LAST_WORD = re.compile(r"(?:[^\W\d]+[ ]+){0,3}[(\[#=:]?[ ]*(?P<label>\w{1,9})\W*")
 
 
 def _may_name_another(page: Page, words: str, state: _State) -> bool:

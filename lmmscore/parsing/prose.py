@@ -66,6 +66,7 @@ _DOTTED = re.compile(r"(?P<whole>[0-9]{1,2})\.(?P<part>[0-9]{1,2})\.?[ )]")
 _ONLY_SIGNS = re.compile(r"[\W_]*")
 _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+_OUT_OF_ITS_TOP = re.compile(r"\A[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3}")
 # Behind an image of which something is told.
 _TOLD_OF = re.compile(r"(?:['’]s)?,?[ ]+[a-z]")
 _COMPARED = re.compile(
@@ -571,7 +572,7 @@ class Prose:
         Image 3 shows the same seam"."""
         if not pair.backward:
             return False
-        joint = self.text[pair.mark.span[1] : pair.name.start]
+        joint = _OUT_OF_ITS_TOP.sub("", self.text[pair.mark.span[1] : pair.name.start])
         parted = _ONLY_SIGNS.fullmatch(joint) is not None
         return parted and _TOLD_OF.match(self.text, pair.name.end) is not None
 
@@ -644,8 +645,8 @@ class Prose:
             current = line.factors[0].key if self._is_factor_heading(line) else None
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
-                ends = line.factors[-1].end
-                alone = None if re.search(r"\w", self.text[ends : line.end]) else current
+                behind = _IN_BRACKETS.sub("", self.text[line.factors[-1].end : line.end])
+                alone = None if re.search(r"\w", behind) else current
                 waits = alone is not None
 
         return heads
@@ -906,8 +907,7 @@ class Prose:
     def _is_named_in_passing(self, line: Line, part: Part) -> bool:
         """Tell whether an image is only mentioned in a sentence about the one that heads it, whose
         score comes then: "Good, but Image 1 has the cleaner edges, so quality gets 2"."""
-        head = line.parts[0]
-        if self.n == 1 or not part.named or head.named or head.positions in (None, part.positions):
+        if self.n == 1 or not part.named or self._heads_of(line) in (None, part.positions):
             return False
 
         named = [image for image in line.images if image.end <= part.start]
@@ -916,6 +916,20 @@ class Prose:
         image = named[-1]
         sentence = SENTENCE_STOP.split(self.text[line.head : image.start])[-1]
         return _PASSING.search(sentence) is not None
+
+    def _heads_of(self, line: Line) -> tuple[int, ...] | None:
+        """Return the images that head a line: those above it, where it does not begin with one."""
+        if not line.parts[0].named:
+            return line.parts[0].positions
+        above = self.page.line_at(line.start - 1)
+        if (
+            above is None
+            or not above.heads
+            or not above.images
+            or line.images[0].start <= line.head + 2
+        ):
+            return None
+        return above.images[-1].positions
 
     def _opens_what_is_said(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether a score stands in a phrase before the image that it is of: "With 9 for
