@@ -87,6 +87,11 @@ _SCORE_AT_END = re.compile(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))\W*\Z",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(
+    r"\W*(?:n/?a|nan|none|null|tbd|skipped|unscored|unrated|no[ ](?:score|rating|number|value)"
+    r"|not[ ](?:scored|judged|rated|given|applicable|available))\W*\Z",
+    re.IGNORECASE,
+)
 _LONGEST_NUMBER = 16
 _OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
@@ -682,6 +687,9 @@ class Prose:
         tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
         if _SCORE_AT_END.search(self.text, tail, line.end):
             return True
+        if _LEFT_OUT.match(self.text, line.factors[-1].end, line.end):
+            # Its turn is over, too.
+            return True
 
         taken = [(factor.start, factor.end) for factor in line.factors]
         scale = self.names.factor(line.factors[0].key).scale
@@ -907,7 +915,9 @@ class Prose:
     def _is_named_in_passing(self, line: Line, part: Part) -> bool:
         """Tell whether an image is only mentioned in a sentence about the one that heads it, whose
         score comes then: "Good, but Image 1 has the cleaner edges, so quality gets 2"."""
-        if self.n == 1 or not part.named or self._heads_of(line) in (None, part.positions):
+        if self.n == 1 or not part.named or part is line.parts[0]:
+            return False
+        if self._heads_of(line) in (None, part.positions):
             return False
 
         named = [image for image in line.images if image.end <= part.start]
@@ -918,16 +928,13 @@ class Prose:
         return _PASSING.search(sentence) is not None
 
     def _heads_of(self, line: Line) -> tuple[int, ...] | None:
-        """Return the images that head a line: those above it, where it does not begin with one."""
-        if not line.parts[0].named:
-            return line.parts[0].positions
+        """Return the images that head a line: those it begins with, or those above it."""
+        first = line.parts[0]
+        if not first.named or line.images[0].start <= line.head + 2:
+            return first.positions
+
         above = self.page.line_at(line.start - 1)
-        if (
-            above is None
-            or not above.heads
-            or not above.images
-            or line.images[0].start <= line.head + 2
-        ):
+        if above is None or not above.heads or not above.images:
             return None
         return above.images[-1].positions
 
