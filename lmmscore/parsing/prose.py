@@ -233,6 +233,8 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _ITS = re.compile(r"[ ]*[,;–—-]?[ ]*(?:and[ ]|but[ ]|while[ ]|whereas[ ]|yet[ ])?its[ ]+")
+# A bracket that is still open, and words in it.
+_UNCLOSED = re.compile(r"\([^()]*[^\W\d_]{2,}[^()]*\Z")
 # What leads to an image that another is compared with.
 _PASSING = re.compile(
     r"\b(?:but|than|unlike|as[ ](?:in|with|for)|like|contrast[ ]to|compared[ ](?:to|with)|while"
@@ -914,18 +916,18 @@ class Prose:
 
     def _is_named_in_passing(self, line: Line, part: Part) -> bool:
         """Tell whether an image is only mentioned in a sentence about the one that heads it, whose
-        score comes then: "Good, but Image 1 has the cleaner edges, so quality gets 2"."""
-        if self.n == 1 or not part.named or part is line.parts[0]:
-            return False
-        if self._heads_of(line) in (None, part.positions):
+        score comes then: "Good, but Image 1 has the cleaner edges, so quality gets 2"; or in
+        brackets: "S_qua: 3 (Image 1 is sharper, as is Image 2), S_real: 4"."""
+        named = [image for image in line.images if image.end <= part.start]
+        if self.n == 1 or not part.named or part is line.parts[0] or not named:
             return False
 
-        named = [image for image in line.images if image.end <= part.start]
-        if not named:
+        lead = self.text[line.head : named[-1].start]
+        if _UNCLOSED.search(lead):
+            return True
+        if self._heads_of(line) in (None, part.positions):
             return False
-        image = named[-1]
-        sentence = SENTENCE_STOP.split(self.text[line.head : image.start])[-1]
-        return _PASSING.search(sentence) is not None
+        return _PASSING.search(SENTENCE_STOP.split(lead)[-1]) is not None
 
     def _heads_of(self, line: Line) -> tuple[int, ...] | None:
         """Return the images that head a line: those it begins with, or those above it."""
