@@ -1320,8 +1320,10 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
+        if entries[index]:
+            continue
         words = _LEAVES_SCORES.sub(" ", page.words(line))
-        if entries[index] or not _may_head_scores(page, line, words):
+        if not _may_head_scores(page, line, words):
             continue
 
         if _is_below_a_factor(page, index) or _orders_a_table(page, line, words):

@@ -652,8 +652,9 @@ class Prose:
             current = line.factors[0].key if self._is_factor_heading(line) else None
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
-                behind = _IN_BRACKETS.sub("", self.text[line.factors[-1].end : line.end])
-                alone = None if re.search(r"\w", behind) else current
+                behind = self.text[line.factors[-1].end : line.end]
+                told = current is None or re.search(r"\w", _IN_BRACKETS.sub("", behind))
+                alone = None if told else current
                 waits = alone is not None
 
         return heads
