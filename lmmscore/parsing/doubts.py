@@ -1320,7 +1320,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
-        if entries[index]:
+        if entries[index] or page.in_table(line):
             continue
         words = _LEAVES_SCORES.sub(" ", page.words(line))
         if not _may_head_scores(page, line, words):

@@ -183,7 +183,8 @@ def _name_factors_again(table: ReplyTable, names: Names) -> bool:
     list, with bars for colons, and no heading; a heading that comes again is the same row."""
     naming = []
     for row in table.rows[:_WIDEST]:
-        named = [names.factor_named(cell.text) for cell in row[:_WIDEST]]
+        labels = [cell.text for cell in row[:_WIDEST] if not cell.text.isdecimal()]
+        named = map(names.factor_named, labels) if len(labels) > 1 else ()
         if len({factor.key for factor in named if factor is not None}) > 1:
             naming.append([cell.text for cell in row])
 
