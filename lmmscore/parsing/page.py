@@ -436,6 +436,10 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.closed()
 
         has_scores = scores[index] > 0
+        if page.n > 1 and has_scores and _THEN.match(page.text, line.head, line.end):
+            # "Then: S_acc 3, …": the next image, which is not named.
+            state.closed()
+
         state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
@@ -450,6 +454,12 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+_THEN = re.compile(
+    r"\W*(?:and[ ])?(?:then|next|now|finally|lastly|last|also|after(?:wards|[ ]that))\W{0,2}:",
+    re.IGNORECASE,
+)
 
 
 def _ends_in_a_heading(page: Page, line: Line) -> bool:

@@ -222,6 +222,10 @@ class Contents:
         said of some. Where both are, "Image 0" is nobody knows which; and so are all of them where
         no scores are given to image n, or where there is a "First".
         """
+        if self.names.n == 1 and any(len(table.rows) > _ONE_ROW for table in tables):
+            # "Image 0" beside another row is not the only image.
+            said = [each for each in said if each.position != 0 or each.layout != "table"]
+
         named = self._named_images(tables) if self.names.n > 1 else set()
         zero = 0 in named or any(each.position == 0 for each in said)
         if self.names.n == 1 or not (zero or _counts_from_zero(self.page.text)):
@@ -349,6 +353,10 @@ _FROM_ZERO = re.compile(
     r"(?<!not )\b(?:zero|0)[- ](?:based|indexed)\b|\bcount(?:ed|ing)?[ ]from[ ](?:zero|0)\b",
     re.IGNORECASE,
 )
+
+
+_ONE_ROW = 2
+"""A heading, and a row below it."""
 
 
 def _counts_from_zero(text: str) -> bool:

@@ -298,3 +298,19 @@ def test_a_table_without_rows_has_none_of_the_next_ones() -> None:
         "Name\tImage 1\nS_acc\t9\nS_pre\t5\n\nName\tImage 2\n\nName\tImage 3\nS_acc\t2\nS_pre\t3"
     )
     assert read(reply, 3) == {"1.acc": 9, "1.pre": 5, "3.acc": 2, "3.pre": 3}
+
+
+def test_then_begins_an_image_that_is_not_named() -> None:
+    """Its scores are not those of the image before it."""
+    reply = (
+        "Image 1: - S_acc, 4 out of 10 S_pre, - S_qua, - S_real\n"
+        "Then: 3 out of 10 S_acc, 8 out of 10 S_pre, 4 out of 10 S_qua, 2 out of 10 S_real"
+    )
+    assert not {"1.acc", "1.qua", "1.real"} & set(read(reply, 2))
+
+
+def test_image_0_beside_another_row_is_not_the_only_image() -> None:
+    """It may be the source."""
+    head = "| # | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+    assert read(f"{head}| Image 0 | 9 | 9 | 8 | 9 |\n| A | — | — | — | — |") == {}
+    assert len(read(f"{head}| Image 0 | 9 | 9 | 8 | 9 |")) == 4
