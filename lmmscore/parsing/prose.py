@@ -81,10 +81,11 @@ _SCORED_ITEM = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
+_ONE_TO_TEN = "one|two|three|four|five|six|seven|eight|nine|ten"
 # "(7)", "two": all that a line has behind a name.
 _SCORE_AT_END = re.compile(
     r"(?:[(\[][0-9]{1,3}(?:\.[0-9])?(?:[ ]?/[ ]?[0-9]{1,3})?[)\]]"
-    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))\W*\Z",
+    rf"|\b(?:{_ONE_TO_TEN}))\W*\Z",
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(
@@ -115,7 +116,7 @@ _BEFORE_A_COLON = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[ ]*(?::|=|→)[ ]*\Z")
 # The name of an image may take in the bracket that closes behind it.
 _CLOSED_BEHIND = re.compile(r".?[ ]*[)\]]")
 _BEFORE_A_BRACKET = re.compile(
-    r"(?:[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))"
+    rf"(?:[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?|\b(?:{_ONE_TO_TEN}))"
     r"[ ]*[(\[][ ]*\Z",
     re.IGNORECASE,
 )

@@ -222,13 +222,12 @@ class Contents:
         said of some. Where both are, "Image 0" is nobody knows which; and so are all of them where
         no scores are given to image n, or where there is a "First".
         """
-        if self.names.n == 1 and any(len(table.rows) > _ONE_ROW for table in tables):
-            # "Image 0" beside another row is not the only image.
-            said = [each for each in said if each.position != 0 or each.layout != "table"]
+        if self.names.n == 1:
+            return _of_the_only_image(said, tables)
 
-        named = self._named_images(tables) if self.names.n > 1 else set()
+        named = self._named_images(tables)
         zero = 0 in named or any(each.position == 0 for each in said)
-        if self.names.n == 1 or not (zero or _counts_from_zero(self.page.text)):
+        if not (zero or _counts_from_zero(self.page.text)):
             return said
 
         if self._zero_is_the_source():
@@ -353,6 +352,13 @@ _FROM_ZERO = re.compile(
     r"(?<!not )\b(?:zero|0)[- ](?:based|indexed)\b|\bcount(?:ed|ing)?[ ]from[ ](?:zero|0)\b",
     re.IGNORECASE,
 )
+
+
+def _of_the_only_image(said: list[Said], tables: Sequence[ReplyTable]) -> list[Said]:
+    """Return what is said without "Image 0", where a table has another row beside it."""
+    if all(len(table.rows) <= _ONE_ROW for table in tables):
+        return said
+    return [each for each in said if each.position != 0 or each.layout != "table"]
 
 
 _ONE_ROW = 2
