@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from lmmscore.conversation import cardinal, ordinal
 from lmmscore.dialog import load_dialog
@@ -605,9 +606,13 @@ class RandomReply:
         return f"{first}\n\n{second}" if self._chance(0.5) else f"{second}\n\n{first}"
 
 
-def wrong_cells(reply: RandomReply) -> dict[Cell, float]:
+def scores_read(reply: RandomReply) -> Mapping[Cell, Fraction]:
+    """Return the cells that are read, each with its score."""
+    return read_text(reply.text, FACTORS, reply.n).scores
+
+
+def wrong_cells(reply: RandomReply, read: Mapping[Cell, Fraction]) -> dict[Cell, float]:
     """Return the cells that are read as what the reply does not say."""
-    read = read_text(reply.text, FACTORS, reply.n).scores
     return {cell: float(score) for cell, score in read.items() if reply.scores.get(cell) != score}
 
 
@@ -615,8 +620,9 @@ def _main(first: int, count: int) -> None:
     wrong = read = given = 0
     for seed in range(first, first + count):
         reply = RandomReply(seed)
-        bad = wrong_cells(reply)
-        read += len(read_text(reply.text, FACTORS, reply.n).scores)
+        found = scores_read(reply)
+        bad = wrong_cells(reply, found)
+        read += len(found)
         given += len(reply.scores)
         if bad:
             wrong += 1

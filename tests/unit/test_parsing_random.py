@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmmscore.parsing import read_text
-from tests.random_replies import FACTORS, RandomReply, wrong_cells
+from tests.random_replies import RandomReply, scores_read, wrong_cells
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -14,7 +13,8 @@ def test_no_cell_of_a_random_reply_is_read_wrong(block):
     read = 0
     for seed in range(block * 150, block * 150 + 150):
         reply = RandomReply(seed)
-        wrong = wrong_cells(reply)
+        found = scores_read(reply)
+        wrong = wrong_cells(reply, found)
         assert not wrong, f"seed {seed}, {reply.n} images, {wrong}:\n{reply.text}"
-        read += len(read_text(reply.text, FACTORS, reply.n).scores)
+        read += len(found)
     assert read > 500
