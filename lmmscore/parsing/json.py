@@ -573,6 +573,8 @@ def _in_order(
     scoring = [unit for unit, said in enumerate(claims) if said]
     if len(scoring) != names.n or _share_nothing(claims):
         return {}
+    if _are_numbered_otherwise([verdicts[unit][0].tree for unit in scoring], names):
+        return {}
 
     for unit in scoring:
         json_text, above = verdicts[unit]
@@ -919,7 +921,10 @@ def _of_images(
 ) -> Iterator[list[_JsonClaim]]:
     """Yield the claims of a list of images, each with its position."""
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
-    if not any(labelled) and _are_in_order(by_entry, names):
+    by_order = not any(labelled) and _are_in_order(by_entry, names)
+    if by_order and _are_numbered_otherwise(node.nodes, names):
+        labelled = [True for _ in labelled]
+    elif by_order:
         for position, entry in enumerate(by_entry, 1):
             yield [replace(claim, position=position, by_order=True) for claim in entry]
 
@@ -939,6 +944,22 @@ def _are_in_order(by_entry: Sequence[list[_JsonClaim]], names: Names) -> bool:
     if len(by_entry) != names.n or not all(by_entry):
         return False
     return all(claim.position is None for entry in by_entry for claim in entry)
+
+
+def _are_numbered_otherwise(entries: Sequence[Node], names: Names) -> bool:
+    """Tell whether entries have numbers of their own under some key, other than those of their
+    places: `[{"shown_as": 2, …}, {"shown_as": 1, …}]`. Ranks are no such numbers."""
+    numbers: dict[str, list[int | None]] = {}
+    for entry in entries:
+        for key, value in entry.pairs if isinstance(entry, Tree) else ():
+            if isinstance(value, Leaf) and not _matters(key, names) and "rank" not in key.lower():
+                numbers.setdefault(key, []).append(names.image_labelled(value.text))
+
+    places = list(range(1, len(entries) + 1))
+    return any(
+        len(found) == len(places) == len(set(found)) and None not in found and found != places
+        for found in numbers.values()
+    )
 
 
 def _placed_at(position: int, claim: _JsonClaim) -> _JsonClaim:

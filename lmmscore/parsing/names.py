@@ -447,7 +447,11 @@ def _with_more(text: str, image: ImageName, end: int, n: int) -> ImageName:
     positions = list(image.positions)
     place = image.end
     while (more := _MORE.match(text, place, end)) is not None:
-        if not more["noun"] and not _may_list_numbers(text[image.start : image.end], more["joint"]):
+        name = text[image.start : image.end]
+        if not more["noun"] and not _may_list_numbers(name, more["joint"]):
+            break
+        if more["noun"] and name.startswith("#"):
+            # "#1 – Image 2": a rank, and what has it.
             break
 
         positions += _positions_added(text, positions[-1], more, end)

@@ -64,6 +64,10 @@ _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE
 _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
+# What may be numbered besides images: "Report, version 2".
+_OF_ANSWERS = frozenset(("version", "attempt", "entry", "item", "submission", "option", "system"))
+
+
 @dataclass(slots=True)
 class Part:
     """A stretch of a line that is said of some images."""
@@ -152,6 +156,7 @@ class Page:
         if self.n > 1:
             self._forget_files(lines)
             self._forget_counts(lines)
+            self._forget_titles(lines)
 
         return lines
 
@@ -174,11 +179,12 @@ class Page:
             ]
 
     def _forget_counts(self, lines: Sequence[Line]) -> None:
-        """Take labels that count factors under the headings of images for no images: "Nr. 2:
-        Quality: 7", below "## Image 1"."""
+        """Take labels that count factors for no images: "Nr. 2: Quality: 7" below "## Image 1", and
+        "#1 Accuracy: 7" above "#2 Quality: 5"."""
         heading: ImageName | None = None
         counting: list[Line] = []
         astray = False
+        hashed: dict[str, set[str]] = {}
         for line in lines:
             image = line.images[0] if line.images else None
             if image is None or image.start - line.head > 1:
@@ -186,17 +192,45 @@ class Page:
 
             if not line.factors:
                 heading = image if line.heading else heading
-            elif (
-                heading is not None
-                and len(line.keys) == 1
-                and self._label(image) != self._label(heading)
-            ):
-                counting.append(line)
-                astray = astray or image.positions != heading.positions
+                continue
+
+            if self._is_hashed(image):
+                hashed.setdefault(self.text[image.start : image.end], set()).update(line.keys)
+            if heading is not None and len(line.keys) == 1:
+                if self._label(image) != self._label(heading):
+                    counting.append(line)
+                    astray = astray or image.positions != heading.positions
 
         if astray and len({line.images[0].positions for line in counting}) > 1:
             for line in counting:
                 line.images = line.images[1:]
+
+        # One factor each, and not the same: nobody scores one image on this and another on that.
+        keys = set().union(*hashed.values())
+        if len(keys) > 1 and any(len(of_one) == 1 for of_one in hashed.values()):
+            for line in lines:
+                line.images = [image for image in line.images if not self._is_hashed(image)]
+
+    def _forget_titles(self, lines: Sequence[Line]) -> None:
+        """Take what numbers the answer itself for no image: "Judge report, version 2", where no
+        other version is named."""
+        named: dict[str, set[tuple[int, ...]]] = {}
+        for line in lines:
+            for image in line.images:
+                named.setdefault(self._label(image), set()).add(image.positions)
+
+        for line in lines:
+            line.images = [
+                image
+                for image in line.images
+                if self._label(image) not in _OF_ANSWERS
+                or len(named[self._label(image)]) > 1
+                or image.start - line.head < 2
+            ]
+
+    def _is_hashed(self, image: ImageName) -> bool:
+        """Tell whether an image has no name but a number sign: "#2"."""
+        return self.text.startswith("#", image.start)
 
     def _label(self, image: ImageName) -> str:
         """Return the word that names an image, without its number."""
@@ -323,7 +357,14 @@ class Page:
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
-        return [image for image in named if image is not None]
+        found = [image for image in named if image is not None]
+        return found[1:] if self._is_ranked(found) else found
+
+    def _is_ranked(self, images: Sequence[ImageName]) -> bool:
+        """Tell whether the first of a line's images is the rank of the second: "#1 – Image 2"."""
+        if len(images) < 2 or not self._is_hashed(images[0]) or self._is_hashed(images[1]):
+            return False
+        return not any(map(str.isalnum, self.text[images[0].end : images[1].start]))
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -436,8 +477,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.closed()
 
         has_scores = scores[index] > 0
-        if page.n > 1 and has_scores and _THEN.match(page.text, line.head, line.end):
-            # "Then: S_acc 3, …": the next image, which is not named.
+        if page.n > 1 and has_scores and _begins_another(page, line):
             state.closed()
 
         state.leads = _stands_over_scores(page, index, scores)
@@ -456,6 +496,16 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         _withdraw_what_is_named_below(page, scores)
 
 
+def _begins_another(page: Page, line: Line) -> bool:
+    """Tell whether a line of scores is that of the next image, which is not named: "Then: S_acc 3,
+    …", "*** S_acc 3"."""
+    written = page.written(line.start)
+    if _DIVIDED.match(page.original, page.original.rfind("\n", 0, written) + 1):
+        return True
+    return _THEN.match(page.text, line.head, line.end) is not None
+
+
+_DIVIDED = re.compile(r"[ ]*+([*=~_–—-])\1{2,40}[ ]")
 _THEN = re.compile(
     r"\W*(?:and[ ])?(?:then|next|now|finally|lastly|last|also|after(?:wards|[ ]that))\W{0,2}:",
     re.IGNORECASE,

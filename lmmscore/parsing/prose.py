@@ -18,6 +18,7 @@ from lmmscore.parsing.numbers import (
     entry_fault,
     number_at,
     numbers_in,
+    outside,
     pairs,
 )
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
@@ -94,6 +95,7 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_NUMBER = 16
+_MANY_NAMES = 3
 _OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
@@ -978,7 +980,7 @@ class Prose:
             self._mention(line, found)
             return True
 
-        if self._comes_twice(line, part, found):
+        if self._comes_twice(line, part, found) or self._leaves_numbers(line, part, found):
             self.unplaced = True
             self._close(part.section, index)
             return True
@@ -1600,6 +1602,21 @@ class Prose:
             entered.add(factor.key)
 
         return False
+
+    def _leaves_numbers(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
+    ) -> bool:
+        """Tell whether a list of names and numbers is not understood: most of its names get none,
+        though numbers are left. "- S_acc, 9 S_pre, - S_qua, - S_real Also: 6 - S_acc, …"."""
+        named = [each for each in line.named if part.start <= each.start < part.end]
+        if 2 * len(found) >= len(named) or len(line.keys) < _MANY_NAMES:
+            return False
+
+        inside = [(each.start, each.end) for each in (*line.named, *line.images)]
+        inside += [pair.mark.span for pair in found]
+        left = outside(numbers_in(self.text, part.start, part.end), sorted(inside))
+        free = [number for number in left if not counts(self.text, number, part.end)]
+        return len(free) > 1
 
     def _ends_in_its_symbol(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a line is one entry, its name first and its score behind the reasons:

@@ -165,7 +165,7 @@ class Contents:
         self._taken = self._sections_with_scores(prose)
         """Where each section first has a score in prose."""
         said = [*self._json_says(text), *self._tables_say(tables), *prose.said()]
-        said = self._without_zero(said, tables)
+        said = self._without_zero(said, tables, unplaced=prose.unplaced)
         self._other_kinds = prose.drafts
         self.mentioned = prose.mentioned
         self._unplaced = prose.unplaced
@@ -215,12 +215,15 @@ class Contents:
 
         return first
 
-    def _without_zero(self, said: list[Said], tables: Sequence[ReplyTable]) -> list[Said]:
+    def _without_zero(
+        self, said: list[Said], tables: Sequence[ReplyTable], *, unplaced: bool
+    ) -> list[Said]:
         """Return what is said, with images counted from 1.
 
         Where an image 0 is named and no image n, they are counted from 0, also where nothing is
         said of some. Where both are, "Image 0" is nobody knows which; and so are all of them where
-        no scores are given to image n, or where there is a "First".
+        no scores are given to image n, where there is a "First", or where other scores are
+        `unplaced`: image n may be behind a heading that is not understood.
         """
         if self.names.n == 1:
             return _of_the_only_image(said, tables)
@@ -238,7 +241,7 @@ class Contents:
 
         rows = [row[0].text for table in tables for row in table.rows[:100]]
         by_rank = any(label.strip(" *").lower() in _RANKS for label in rows)
-        unclear = by_rank or self.names.n in named
+        unclear = by_rank or unplaced or self.names.n in named
         return [_counted_on(each, UNKNOWN if unclear else None) for each in said]
 
     def _zero_is_the_source(self) -> bool:
