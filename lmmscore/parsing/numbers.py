@@ -49,6 +49,7 @@ NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_DIGIT = re.compile(r"[0-9]")
 _IN_WORDS = {
     word: number
     for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
@@ -109,8 +110,14 @@ def _number(match: re.Match[str]) -> Number:
 
 def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
     """Yield every number in a stretch of text, whatever it is of."""
-    for match in NUMBER.finditer(text, start, end):
+    while (digit := _DIGIT.search(text, start, end)) is not None:
+        # No more than a sign and a point stand before its first digit.
+        match = NUMBER.search(text, max(start, digit.start() - 2), end)
+        if match is None:
+            return
+
         yield _number(match)
+        start = match.end()
 
 
 def outside(numbers: Iterable[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
@@ -225,11 +232,11 @@ _RUNS_ON = re.compile(
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]+(?-i:in)[ ](?:every[ ])?[0-9]+[ ]
-    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
-        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    | [ ]*+(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?
+        (?:good|poor|bad|excellent|fair|acceptable|great|weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
-    | [ ]*[,;(–—-]*[ ]*
+    | [ ]*+[,;(–—-]*+[ ]*+
       (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
         |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
@@ -297,7 +304,8 @@ def entry_fault(
     The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
     `listed` says that there are other entries on its line.
     """
-    total = _TOTAL_NEXT.search(text, number.end, end)
+    arrow = _ARROW.search(text, number.end, end)
+    total = _TOTAL_NEXT.search(text, number.end, end) if arrow else None
     if total is not None:
         end = total.start()
 
@@ -344,6 +352,7 @@ def entry_fault(
     return ""
 
 
+_ARROW = re.compile(r"[→>]")
 # "S_real = 7 → S_all = 0.4×9 + … = 7.7": the sum that scores go into is no part of an entry.
 _TOTAL_NEXT = re.compile(
     r"[ ]*(?:→|->|=>)[ ]*(?:S_(?:all|total)|(?:overall|total)(?:[ ]score)?|weighted[ ]\w+)[ ]*[=:]",
@@ -351,10 +360,11 @@ _TOTAL_NEXT = re.compile(
 )
 # "9 – no, I take that back: no score", "5 and –, respectively"; not "8, no score for S_pre".
 _WITHDRAWN = re.compile(
-    r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
+    r"\b(?=[nutwrsdif][onaiectg])"
+    r"(?:(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
     r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
-    r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
-    r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
+    r"|(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|(?:withdrawn|retracted|respectively)\b"
+    r"|(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b)",
     re.IGNORECASE,
 )
 # "7, as the crowd workers put it; I abstain"
@@ -1011,7 +1021,7 @@ def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
 
 # "8 (S_acc), 6 (S_pre), 7.3 (S_all)"
 _BEFORE_TOTAL = re.compile(
-    r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3})?(?:[ ]?/[ ]?[0-9]{1,3})?[ ]?"
+    r"[0-9](?<![\w.].)[0-9]{0,2}(?:\.[0-9]{1,3})?(?:[ ]?/[ ]?[0-9]{1,3})?[ ]?"
     r"[(\[](?:S_(?:all|total|overall)|overall|total)[)\]]",
     re.IGNORECASE,
 )

@@ -273,6 +273,9 @@ class Page:
             earnest = _IN_EARNEST.search(self.text, start, end)
             return [earnest.start()] if earnest else []
 
+        if not _ON_A_FACTOR.match(self.text, start, end):
+            return []
+
         opens = [
             match.start()
             for match in _ON_A_FACTOR.finditer(self.text, start, end)

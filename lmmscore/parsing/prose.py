@@ -45,12 +45,14 @@ from lmmscore.parsing.sequences import (
     undisputed,
     whole_lists,
 )
+from lmmscore.parsing.text import lowered
 from lmmscore.parsing.verdict import QUANTITIES, Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
 # --- Names and their numbers ---
 
-_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
+# In lower case.
+_NONE_FOR_ANY = re.compile(r"(?:-|–|—|\?|n/?a|none)[ ]+(?:for|in|on)[ ]")
 _NONE_FOR = re.compile(
     r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
     r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
@@ -483,7 +485,7 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        denied = _NONE_FOR_ANY.search(self.text, line.head, line.end)
+        denied = _NONE_FOR_ANY.search(lowered(self.text), line.head, line.end)
         if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
@@ -688,13 +690,6 @@ class Prose:
         return _HEAD_OF_FACTOR.fullmatch(lead) is not None and not self._says_a_number(line)
 
     def _says_a_number(self, line: Line) -> bool:
-        tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
-        if _SCORE_AT_END.search(self.text, tail, line.end):
-            return True
-        if _LEFT_OUT.match(self.text, line.factors[-1].end, line.end):
-            # Its turn is over, too.
-            return True
-
         taken = [(factor.start, factor.end) for factor in line.factors]
         scale = self.names.factor(line.factors[0].key).scale
         for number in numbers_in(self.text, line.head, line.end):
@@ -705,7 +700,11 @@ class Prose:
             if not inside and not bracketed and not scale.fault(number.value):
                 return True
 
-        return False
+        tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
+        if _SCORE_AT_END.search(self.text, tail, line.end):
+            return True
+        # Where it is left out, its turn is over, too.
+        return _LEFT_OUT.match(self.text, line.factors[-1].end, line.end) is not None
 
     def _heads_may_stand_below(self) -> bool:
         """Tell whether a whole block of scores stands before the first image that is named.
@@ -1360,7 +1359,7 @@ class Prose:
         if asked or CONDITION.search(self.text[line.head : found[0].start]):
             return True
 
-        if _RESULTS_IN.match(tail):
+        if "would" in tail.lower() and _RESULTS_IN.match(tail):
             return True
 
         return lead.endswith("with") and _REACHES.match(tail) is not None
