@@ -304,13 +304,16 @@ def entry_fault(
     The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
     `listed` says that there are other entries on its line.
     """
+    if number.sign_of_difference(text):
+        return "it is given as a difference"
+    if text[number.end : end] in _NEXT_ENTRY:
+        return ""
+
     arrow = _ARROW.search(text, number.end, end)
     total = _TOTAL_NEXT.search(text, number.end, end) if arrow else None
     if total is not None:
         end = total.start()
 
-    if number.sign_of_difference(text):
-        return "it is given as a difference"
     if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
         return "the number counts points"
 
@@ -352,6 +355,8 @@ def entry_fault(
     return ""
 
 
+# What parts most entries of a list: nothing is said there.
+_NEXT_ENTRY = frozenset((", ", "; ", ", and "))
 _ARROW = re.compile(r"[→>]")
 # "S_real = 7 → S_all = 0.4×9 + … = 7.7": the sum that scores go into is no part of an entry.
 _TOTAL_NEXT = re.compile(
@@ -1046,11 +1051,10 @@ def _lists(
 
 def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Claims, _Claims]:
     """Return which numbers may be those of the name before them, and of the name behind them."""
-    forward = {
-        place: claim
-        for place, claim in _forward(line).items()
-        if not any(first <= place < last for first, last in taken)
-    }
+    forward = _forward(line)
+    for first, last in taken:
+        forward = {place: claim for place, claim in forward.items() if not first <= place < last}
+
     backward = _backward(line, forward)
     # "| a score of 10 for Y": what a word gives to the next name is not the last one's.
     starts = {name.start for name in line.names}
@@ -1084,7 +1088,9 @@ def _is_given_for(text: str, number: Number, starts: Container[int]) -> bool:
 # --- A number behind a name ---
 
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
+_TERM = re.compile(
+    r"(?:×|\*|\+|0(?<![0-9].)\.[0-9]+(?:[ ]*·)?|\.(?<![0-9].)[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z"
+)
 
 
 def _forward(line: _Stretch[Name]) -> _Claims:
@@ -1112,23 +1118,24 @@ def _is_barred(name: FactorName | ImageName) -> bool:
 _JOINT = re.compile(
     r"""
     [ ]*[)\]\"'”]?(?:['’]s)?
-    (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
+    (?:[ ]*+[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
       |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
        [^()\[\]\n]{0,100}[)\]])*
-    (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
-    (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
+    (?:[ ]*+\b(?!\d)(?:sub-?)?
+       (?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
+    (?:[ ]*+\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
-    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
+    (?:,?[ ]*+\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
         (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
-      |,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
+      |,?[ ]*+\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
         (?:call[ ]it|go[ ]with|say|give[ ]it|settle[ ](?:on|for))\b)?
-    (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
-      |rated|at|as|of
+    (?P<words>(?:[ ]*+\b(?!\d)(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?
+      |merits?|rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
       |clean|decent|mere|also|leads
@@ -1138,8 +1145,8 @@ _JOINT = re.compile(
       |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
       |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が|는|은|이|가)[ ]?)?
-    (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
+    (?:[ ]*+\b(?!\d)(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very
+      |good|great|excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
       (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
         (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
@@ -1386,11 +1393,17 @@ def _shares_strange_words(
     return _WORD_BACK.search(line.text, floor, held[-1].start) is not None
 
 
+_END: Callable[[Number], int] = attrgetter("end")
+
+
 def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _NumberBefore | None:
     """Return the number that leads up to a name, if there is one that is not hedged."""
     name = line.names[index]
+    if not line.numbers or line.numbers[0].end > name.start:
+        return None
+
     floor = line.names[index - 1].end if index else line.start
-    count = bisect_right(line.numbers, name.start, key=attrgetter("end"))
+    count = bisect_right(line.numbers, name.start, key=_END)
     last_two = line.numbers[max(0, count - 2) : count]
     before = [number for number in last_two if floor <= number.start]
     if not before or _is_barred(name):
@@ -1642,6 +1655,9 @@ def _without_joint_claims(
 ) -> tuple[_Claims, _Claims]:
     """Return the claims without those of a list of names: "quality and realism with five, and two"
     and "– and 8 for quality and realism" give either nobody knows which."""
+    if not line.lists:
+        return forward, backward
+
     claimed = {claim.label for claim in [*forward.values(), *backward.values()]}
     factors = [ends for ends in line.lists if isinstance(line.names[ends[1]], FactorName)]
     lasts = {last for first, last in factors if claimed.isdisjoint(range(first, last))}
@@ -1793,8 +1809,10 @@ def _made(
             fault = _fault(line, claim, scale, starts, others)
             mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault) if fault else mark
 
-        first, last = min(name.start, number.start), max(name.end, number.end)
-        made.append(Pair(name, mark, first, last, claim.backward, claim.bracketed, number.value))
+        first, last = (number, name) if claim.backward else (name, number)
+        made.append(
+            Pair(name, mark, first.start, last.end, claim.backward, claim.bracketed, number.value)
+        )
 
     return made
 

@@ -126,6 +126,7 @@ class Page:
         self.numbering: list[Span] = []
         """Numbers in brackets that only number the factors behind them: "[2] Quality: 7"."""
         self.lines = self._lines()
+        self._starts = [line.start for line in self.lines]
         self.tables: list[Span] = []
         """Stretches that are tables, and not prose."""
 
@@ -212,7 +213,8 @@ class Page:
             if section and line.factors and line.factors[0].start == section.end():
                 opening[index] = section
 
-            for factor in line.factors:
+            words = self.text[line.start : line.end]
+            for factor in line.factors if "[" in words or "(" in words else ():
                 bracket = _BRACKETED_NUMBER.search(self.text, line.start, factor.start)
                 if bracket:
                     brackets.append((factor.key, bracket))
@@ -369,11 +371,14 @@ class Page:
 
     def line_at(self, place: int) -> Line | None:
         """Return the line at a place of the plain text, or the last one before it."""
-        index = bisect_right(self.lines, place, key=lambda line: line.start)
+        index = bisect_right(self._starts, place)
         return self.lines[index - 1] if index else None
 
     def in_table(self, line: Line) -> bool:
         """Tell whether a line belongs to a table."""
+        if not self.tables:
+            return False
+
         index = bisect_right(self.tables, line.start, key=lambda span: span[0])
         return index > 0 and line.start < self.tables[index - 1][1]
 

@@ -519,8 +519,9 @@ class Prose:
 
         paired = {pair.name.start for pair in found}
         for factor, following in pairwise(line.factors):
-            between = self.text[factor.end : following.start]
-            if factor.start not in paired and _OTHER_VERB.match(between):
+            if factor.start in paired:
+                continue
+            if _OTHER_VERB.match(self.text[factor.end : following.start]):
                 return self._not_bare_from(factor.start, found)
 
         if found and self._goes_on_otherwise(line, found[0]):
@@ -944,9 +945,10 @@ class Prose:
     def _opens_what_is_said(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether a score stands in a phrase before the image that it is of: "With 9 for
         quality, Image 3 is done."."""
-        following = next((image for image in line.images if image.start >= pair.end), None)
-        if self.n == 1 or following is None:
+        if self.n == 1 or not line.images or line.images[-1].start < pair.end:
             return False
+
+        following = next(image for image in line.images if image.start >= pair.end)
         if SENTENCE_STOP.search(self.text, pair.end, following.start):
             return False
 
@@ -1550,10 +1552,10 @@ class Prose:
         """Take down the factors that a line names without a number: their turn is over, too."""
         section = self._sections.setdefault(line.section, _Section())
         for factor in line.factors:
-            before = self.text[line.head : factor.start]
-            opens = not before.strip() or _NUMBER_FOR.search(before)
-            if not opens and not _IN_VAIN.match(self.text, factor.end, line.end):
-                continue
+            if not _IN_VAIN.match(self.text, factor.end, line.end):
+                before = self.text[line.head : factor.start]
+                if before.strip() and not _NUMBER_FOR.search(before):
+                    continue
 
             for position in line.positions or ():
                 earlier = section.given.setdefault((factor.key, position), index)
