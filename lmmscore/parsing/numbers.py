@@ -816,8 +816,8 @@ _STATED_TOP = re.compile(
 
 def stated_tops(text: str) -> set[Fraction]:
     """Return the highest scores of the scales that a caption, a label or a sentence states."""
-    found = set()
-    for match in _STATED_TOP.finditer(text):
+    found: set[Fraction] = set()
+    for match in _STATED_TOP.finditer(text) if _DIGIT.search(text) else ():
         found.add(Fraction(next(filter(None, reversed(match.groups())))))
     return found
 
@@ -1393,6 +1393,7 @@ def _shares_strange_words(
     return _WORD_BACK.search(line.text, floor, held[-1].start) is not None
 
 
+_START: Callable[[Number], int] = attrgetter("start")
 _END: Callable[[Number], int] = attrgetter("end")
 
 
@@ -1410,6 +1411,10 @@ def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _Numbe
         return None
 
     number = before[-1]
+    if line.text[number.end] in ",;":
+        # A list goes on with the name.
+        return None
+
     joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
     if joint is None or not _is_led_up_to(line, floor, number):
         return None
@@ -1477,7 +1482,7 @@ def _is_led_up_to(line: _Stretch[Name], floor: int, number: Number) -> bool:
     if number.start and text[number.start - 1] not in _TOUCHED:
         return False
 
-    before = bisect_right(line.numbers, number.start - 1, key=attrgetter("start")) - 1
+    before = bisect_right(line.numbers, number.start - 1, key=_START) - 1
     former = line.numbers[before] if before >= 0 else None
     near = former is not None and former.end >= floor
     if former and near and _RECKONED.fullmatch(text, former.end, number.start):

@@ -949,10 +949,11 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
     )
 
 
-_LABEL_TAIL = re.compile(
-    r"[A-Za-z].*:\s*$|[.;|?][ ]+[(\[]?[0-9]{1,2}[)\]]\W*$"
+_NUMBER_TAIL = re.compile(
+    r"[.;|?][ ]+[(\[]?[0-9]{1,2}[)\]]\W*$"
     r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
 )
+_LABEL_TAIL = re.compile(rf"[A-Za-z].*:\s*$|{_NUMBER_TAIL.pattern}")
 # An image that ends a line behind a stop: "… 8, Image 2".
 _APART = re.compile(r"[,.;|/–—][ ]*\Z")
 # What may be left of a line behind an image: "edit_3.png".
@@ -975,7 +976,8 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     if len(line.factors) < 2:
         return _takes_turns(page, line)
 
-    label = _LABEL_TAIL.search(tail)
+    ends = tail.rstrip().endswith(":")
+    label = (_LABEL_TAIL if ends else _NUMBER_TAIL).search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
 

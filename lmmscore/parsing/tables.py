@@ -550,6 +550,9 @@ _SCALE = re.compile(r"(?:/|\bout of|\b(?:0|1) ?[-–—] ?|\b(?:0|1) to )[ ]?[0-
 
 
 def _has_a_number(cell: TableCell) -> bool:
+    if _OF_A_NUMBER.search(cell.text) is None:
+        return False
+
     bare = _SCALE.sub("", _IN_BRACKETS.sub("", cell.text))
     return _OF_A_NUMBER.search(bare) is not None
 
