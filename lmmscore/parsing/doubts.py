@@ -875,9 +875,10 @@ def _recants(page: Page, sentence: _Sentence) -> bool:
 def _without_names(page: Page, sentence: _Sentence) -> str:
     """Return a sentence with "score" in place of factors, and without images."""
     span = (sentence.start, sentence.start + len(sentence.text))
-    factors = page.names.factors_in(page.text, *span)
+    factors = page.names.factors_in(page.text, *span) if sentence.factors else ()
+    images = page.names.images_in(page.text, *span) if sentence.images else ()
     names = [(factor.start, factor.end, "score") for factor in factors]
-    names += [(image.start, image.end, "") for image in page.names.images_in(page.text, *span)]
+    names += [(image.start, image.end, "") for image in images]
     text = sentence.text
     for start, end, word in sorted(names, reverse=True):
         text = text[: start - span[0]] + word + text[end - span[0] :]
