@@ -359,9 +359,12 @@ class Names:
         return () if position is None else (position,)
 
     def _position(self, match: re.Match[str]) -> int | None:
+        if match["number"]:
+            return int(match["number"])
+
         groups = match.groupdict()
 
-        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare", "file"):
+        for group in ("nth", "cnumber", "jnumber", "knumber", "bare", "file"):
             if groups[group]:
                 return int(groups[group])
 
@@ -475,6 +478,8 @@ def _with_more(text: str, image: ImageName, end: int, n: int) -> ImageName:
         positions += _positions_added(text, positions[-1], more, end)
         place = more.end()
 
+    if place == image.end:
+        return image
     if UNKNOWN in positions:
         positions = [UNKNOWN]
 

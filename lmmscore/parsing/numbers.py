@@ -1212,13 +1212,14 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return _claim_in_a_clause(line, index, known)
     if number.start == name.end:
         return None
-    if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+    told = not joint[0].isspace()
+    if told and (_MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0])):
         return None
 
     if isinstance(name, ImageName) and _EQUATION.match(text, number.start, limit):
         return None
 
-    strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
+    strong = told and _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
     if _is_counted_beside_a_score(line, name, number, limit):
         return None
     if _numbers_next_name(line, number, limit, strong=strong):
