@@ -117,6 +117,10 @@ class Scale(StrictModel):
 
     def __hash__(self) -> int:
         """Return a hash that pydantic cannot make of the words: readings are cached by factor."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         words = tuple((self.words or {}).items())
         return hash((self.min, self.max, self.integers, self.values, words))
 
@@ -138,12 +142,19 @@ class Scale(StrictModel):
         """The highest score."""
         return Fraction(max(self.listed) if self.listed else self.max or 0)
 
+    @cached_property
+    def _ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Both ends as integers over integers: they are compared quickly, fractions are not."""
+        return self.low.as_integer_ratio(), self.high.as_integer_ratio()
+
     def fault(self, score: Fraction) -> str:
         """Return why a number is not on the scale, or nothing when it is."""
         if self.listed:
             return "" if score in self.listed else f"{show(score)} is not one of {self}"
 
-        if not self.low <= score <= self.high:
+        (low, low_of), (high, high_of) = self._ends
+        value, of = score.numerator, score.denominator
+        if value * low_of < low * of or value * high_of > high * of:
             return f"{show(score)} is outside {self}"
 
         if self.integers and score.denominator != 1:

@@ -101,6 +101,8 @@ class Voids:
         """Return what is left."""
         if self.all:
             return []
+        if not (self.images or self.cells or self.before or self.stretches):
+            return list(said)
 
         return [
             each
@@ -407,6 +409,9 @@ def _lead_of(page: Page, line: Line, span: Span, places: Sequence[int]) -> _Sent
 
 def _of_the_source(page: Page, line: Line, said: Sequence[Said]) -> Iterator[Span]:
     """Yield where scores stand whose factor is said to be the source's: "S_qua (original): 9"."""
+    if _BRACKET.search(page.text, line.start, line.end) is None:
+        return
+
     for each in said:
         place = page.plain.place(each.mark.span[0])
         before = [factor.end for factor in line.factors if factor.end <= place]
@@ -870,9 +875,10 @@ def _recants(page: Page, sentence: _Sentence) -> bool:
 def _without_names(page: Page, sentence: _Sentence) -> str:
     """Return a sentence with "score" in place of factors, and without images."""
     span = (sentence.start, sentence.start + len(sentence.text))
-    factors = page.names.factors_in(page.text, *span)
+    factors = page.names.factors_in(page.text, *span) if sentence.factors else ()
+    images = page.names.images_in(page.text, *span) if sentence.images else ()
     names = [(factor.start, factor.end, "score") for factor in factors]
-    names += [(image.start, image.end, "") for image in page.names.images_in(page.text, *span)]
+    names += [(image.start, image.end, "") for image in images]
     text = sentence.text
     for start, end, word in sorted(names, reverse=True):
         text = text[: start - span[0]] + word + text[end - span[0] :]
@@ -982,8 +988,9 @@ _BUT_FOR = re.compile(
 
 def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:
     """Yield the sentences that are not part of an entry."""
-    first = min((page.plain.place(each.mark.span[0]) for each in said), default=0)
-    last = max((page.plain.end_place(each.mark.span[1]) for each in said), default=0)
+    spans = [each.mark.span for each in said]
+    first = page.plain.place(min(start for start, _ in spans)) if spans else 0
+    last = page.plain.end_place(max(end for _, end in spans)) if spans else 0
     apart = _paragraphs_behind(page, entries, first, last)
     closing = _closing(page, entries, last)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -90,17 +90,39 @@ _TOGETHER = rf"""
       (?:[ ](?P<allcount>[0-9]{{1,2}}|{_CARDINAL}))?(?:[ ]edited)?[ ]?{NOUN})(?![A-Za-z])
   | (?P<both>(?:both|beide|ambas)(?:[ ]edited)?(?:[ ]of[ ]the)?[ ]{NOUN})(?![A-Za-z])
 """
+
+
+def _openings(words: Iterable[str]) -> str:
+    """Return a pattern for how any of these words begins: most places are passed over by it."""
+    seconds: dict[str, set[str]] = {}
+    for word in words:
+        seconds.setdefault(word[0], set()).add(word[1:2])
+
+    return "|".join(
+        re.escape(first) + ("" if "" in second else f"[{re.escape(''.join(sorted(second)))}]")
+        for first, second in sorted(seconds.items())
+    )
+
+
 _IMAGE = re.compile(
     rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED}|{_FILE})",
     re.VERBOSE | re.IGNORECASE,
 )
 # How every name of an image begins, in lower case: to look for names only where one can stand.
+_NUMBERING_WORD = rf"{_ORDINAL}|last|final|letzte|ultima|última|derniere|dernière"
+_IN_ASIA = "第|最后一|첫|두|세|네|다섯|여섯|일곱|여덟"
+_ARTICLE = "the|die|das|la|el|le"
+_EVERY = "all|each|every|alle|todas|toutes|所有"
+_FIRST_WORDS = re.findall(
+    r"[^\W\d_]+",
+    rf"{NOUN}|{_WHICH}|{_NUMBERING_WORD}|{_IN_ASIA}|{_ARTICLE}|for|{_EVERY}|both|beide|ambas",
+)
 _BEGINS = re.compile(
     rf"""
-    (?<![A-Za-z0-9_])
-    (?:{NOUN}|{_WHICH}|{_ORDINAL}|\#|the[ ]|die[ ]|das[ ]|la[ ]|el[ ]|le[ ]|last|final|letzte
-      |[uú]ltima|derni[eè]re|for[ ]|all|each|every|alle|todas[ ]|toutes[ ]|所有|both|beide|ambas
-      |[0-9]{{1,3}}[ ]?[a-zª.枚番번]|第|最后一|첫|두|세|네|다섯|여섯|일곱|여덟)
+    (?<![A-Za-z0-9_])(?=[\#0-9]|{_openings(_FIRST_WORDS)})
+    (?:{NOUN}|{_WHICH}|{_NUMBERING_WORD}|\#
+      |(?:{_ARTICLE})[ ]{{1,3}}(?:{_NUMBERING_WORD}|[0-9]|{_IN_ASIA})
+      |(?:for[ ])?(?:{_EVERY})|both|beide|ambas|[0-9]{{1,3}}[ ]?[a-zª.枚番번]|{_IN_ASIA})
     """,
     re.VERBOSE,
 )
@@ -337,9 +359,12 @@ class Names:
         return () if position is None else (position,)
 
     def _position(self, match: re.Match[str]) -> int | None:
+        if match["number"]:
+            return int(match["number"])
+
         groups = match.groupdict()
 
-        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare", "file"):
+        for group in ("nth", "cnumber", "jnumber", "knumber", "bare", "file"):
             if groups[group]:
                 return int(groups[group])
 
@@ -457,6 +482,8 @@ def _with_more(text: str, image: ImageName, end: int, n: int) -> ImageName:
         positions += _positions_added(text, positions[-1], more, end)
         place = more.end()
 
+    if place == image.end:
+        return image
     if UNKNOWN in positions:
         positions = [UNKNOWN]
 
@@ -586,9 +613,18 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
                 alternatives.append((len(key), _listed(key, keys)))
 
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
+    every = {*_ONLY_SCORE, *(name for key, all_names in names for name in (key, *all_names))}
+    opens = _openings(word for name in every for word in _first_words(name))
     return re.compile(
-        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9]|-(?:free|less)\b)"
+        rf"(?<![A-Za-z0-9_])(?={opens})(?:{'|'.join(longest_first)})"
+        r"(?![A-Za-z0-9]|_[A-Za-z0-9]|-(?:free|less)\b)"
     )
+
+
+def _first_words(name: str) -> Sequence[str]:
+    """Return the words that a name in text in lower case may begin with."""
+    words = list(filter(None, re.split(r"[\s_-]+", lowered(name))))
+    return ("and", "&", "und") if words[0] in {"and", "&"} else words[:1]
 
 
 def _listed(key: str, keys: Sequence[str]) -> str:

@@ -49,6 +49,7 @@ NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_DIGIT = re.compile(r"[0-9]")
 _IN_WORDS = {
     word: number
     for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
@@ -109,8 +110,14 @@ def _number(match: re.Match[str]) -> Number:
 
 def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
     """Yield every number in a stretch of text, whatever it is of."""
-    for match in NUMBER.finditer(text, start, end):
+    while (digit := _DIGIT.search(text, start, end)) is not None:
+        # No more than a sign and a point stand before its first digit.
+        match = NUMBER.search(text, max(start, digit.start() - 2), end)
+        if match is None:
+            return
+
         yield _number(match)
+        start = match.end()
 
 
 def outside(numbers: Iterable[Number], spans: Sequence[tuple[int, int]]) -> list[Number]:
@@ -225,11 +232,11 @@ _RUNS_ON = re.compile(
     | [ ]*(?:→|->|=>)(?![ ]*[^\W\d](?:[^0-9\n]|[0-9]+[ ][a-z]{3})*\Z)
     | [ ]*[(\[,;]?[ ]*[+][ ]?[0-9]
     | [ ]+(?-i:in)[ ](?:every[ ])?[0-9]+[ ]
-    | [ ]*(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?(?:good|poor|bad|excellent|fair|acceptable|great
-        |weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    | [ ]*+(?:=(?![ ]*(?:very[ ]|quite[ ]|rather[ ])?
+        (?:good|poor|bad|excellent|fair|acceptable|great|weak|strong|perfect|high|low|medium|moderate)\b)|[+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
-    | [ ]*[,;(–—-]*[ ]*
+    | [ ]*+[,;(–—-]*+[ ]*+
       (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
         |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
@@ -297,12 +304,16 @@ def entry_fault(
     The entry goes on to `end`. Numbers that begin at one of the `others` belong to other entries;
     `listed` says that there are other entries on its line.
     """
-    total = _TOTAL_NEXT.search(text, number.end, end)
+    if number.sign_of_difference(text):
+        return "it is given as a difference"
+    if text[number.end : end] in _NEXT_ENTRY:
+        return ""
+
+    arrow = _ARROW.search(text, number.end, end)
+    total = _TOTAL_NEXT.search(text, number.end, end) if arrow else None
     if total is not None:
         end = total.start()
 
-    if number.sign_of_difference(text):
-        return "it is given as a difference"
     if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
         return "the number counts points"
 
@@ -344,6 +355,9 @@ def entry_fault(
     return ""
 
 
+# What parts most entries of a list: nothing is said there.
+_NEXT_ENTRY = frozenset((", ", "; ", ", and "))
+_ARROW = re.compile(r"[→>]")
 # "S_real = 7 → S_all = 0.4×9 + … = 7.7": the sum that scores go into is no part of an entry.
 _TOTAL_NEXT = re.compile(
     r"[ ]*(?:→|->|=>)[ ]*(?:S_(?:all|total)|(?:overall|total)(?:[ ]score)?|weighted[ ]\w+)[ ]*[=:]",
@@ -351,10 +365,11 @@ _TOTAL_NEXT = re.compile(
 )
 # "9 – no, I take that back: no score", "5 and –, respectively"; not "8, no score for S_pre".
 _WITHDRAWN = re.compile(
-    r"\b(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
+    r"\b(?=[nutwrsdif][onaiectg])"
+    r"(?:(?:no[ ](?:score|rating|grade)|not[ ](?:scored|rated|graded)|unscored)\b"
     r"(?![ ]*[:=]|[ ](?:for|on|in)\b)"
-    r"|\b(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|\b(?:withdrawn|retracted|respectively)\b"
-    r"|\b(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b",
+    r"|(?:take|taking|took)[ ](?:that|this|it)[ ]back\b|(?:withdrawn|retracted|respectively)\b"
+    r"|(?:scratch|scrap|strike|delete|ignore|disregard|withdraw|forget)[ ](?:that|this|it)\b)",
     re.IGNORECASE,
 )
 # "7, as the crowd workers put it; I abstain"
@@ -801,8 +816,8 @@ _STATED_TOP = re.compile(
 
 def stated_tops(text: str) -> set[Fraction]:
     """Return the highest scores of the scales that a caption, a label or a sentence states."""
-    found = set()
-    for match in _STATED_TOP.finditer(text):
+    found: set[Fraction] = set()
+    for match in _STATED_TOP.finditer(text) if _DIGIT.search(text) else ():
         found.add(Fraction(next(filter(None, reversed(match.groups())))))
     return found
 
@@ -1011,7 +1026,7 @@ def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
 
 # "8 (S_acc), 6 (S_pre), 7.3 (S_all)"
 _BEFORE_TOTAL = re.compile(
-    r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,3})?(?:[ ]?/[ ]?[0-9]{1,3})?[ ]?"
+    r"[0-9](?<![\w.].)[0-9]{0,2}(?:\.[0-9]{1,3})?(?:[ ]?/[ ]?[0-9]{1,3})?[ ]?"
     r"[(\[](?:S_(?:all|total|overall)|overall|total)[)\]]",
     re.IGNORECASE,
 )
@@ -1036,11 +1051,10 @@ def _lists(
 
 def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Claims, _Claims]:
     """Return which numbers may be those of the name before them, and of the name behind them."""
-    forward = {
-        place: claim
-        for place, claim in _forward(line).items()
-        if not any(first <= place < last for first, last in taken)
-    }
+    forward = _forward(line)
+    for first, last in taken:
+        forward = {place: claim for place, claim in forward.items() if not first <= place < last}
+
     backward = _backward(line, forward)
     # "| a score of 10 for Y": what a word gives to the next name is not the last one's.
     starts = {name.start for name in line.names}
@@ -1074,7 +1088,9 @@ def _is_given_for(text: str, number: Number, starts: Container[int]) -> bool:
 # --- A number behind a name ---
 
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×*+]|(?<![0-9])0?\.[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z")
+_TERM = re.compile(
+    r"(?:×|\*|\+|0(?<![0-9].)\.[0-9]+(?:[ ]*·)?|\.(?<![0-9].)[0-9]+(?:[ ]*·)?)[ ]*[(]?\Z"
+)
 
 
 def _forward(line: _Stretch[Name]) -> _Claims:
@@ -1102,23 +1118,24 @@ def _is_barred(name: FactorName | ImageName) -> bool:
 _JOINT = re.compile(
     r"""
     [ ]*[)\]\"'”]?(?:['’]s)?
-    (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
+    (?:[ ]*+[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
       |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
        [^()\[\]\n]{0,100}[)\]])*
-    (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
-    (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
+    (?:[ ]*+\b(?!\d)(?:sub-?)?
+       (?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
+    (?:[ ]*+\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
-    (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
+    (?:,?[ ]*+\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
         (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
-      |,?[ ]*\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
+      |,?[ ]*+\b(?:let['’]s|I['’]ll|I[ ]will)[ ]
         (?:call[ ]it|go[ ]with|say|give[ ]it|settle[ ](?:on|for))\b)?
-    (?P<words>(?:[ ]*\b(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?|merits?
-      |rated|at|as|of
+    (?P<words>(?:[ ]*+\b(?!\d)(?:is|are|can[ ]be|gets?|receives?|earns?|scores?|scored|deserves?
+      |merits?|rated|at|as|of
       |an?(?![ ]*[:=])|the|has|equals|assigned|given|awarded|with|my|final|solid|strong|clear
       |firm|easy
       |clean|decent|mere|also|leads
@@ -1128,8 +1145,8 @@ _JOINT = re.compile(
       |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
       |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が|는|은|이|가)[ ]?)?
-    (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
+    (?:[ ]*+\b(?!\d)(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very
+      |good|great|excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
       |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
       (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
         (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
@@ -1195,13 +1212,14 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return _claim_in_a_clause(line, index, known)
     if number.start == name.end:
         return None
-    if _MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0]):
+    told = not joint[0].isspace()
+    if told and (_MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0])):
         return None
 
     if isinstance(name, ImageName) and _EQUATION.match(text, number.start, limit):
         return None
 
-    strong = _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
+    strong = told and _STRONG.search((joint["sign"] or "") + (joint["words"] or "")) is not None
     if _is_counted_beside_a_score(line, name, number, limit):
         return None
     if _numbers_next_name(line, number, limit, strong=strong):
@@ -1376,17 +1394,28 @@ def _shares_strange_words(
     return _WORD_BACK.search(line.text, floor, held[-1].start) is not None
 
 
+_START: Callable[[Number], int] = attrgetter("start")
+_END: Callable[[Number], int] = attrgetter("end")
+
+
 def _number_before(line: _Stretch[Name], index: int, forward: _Claims) -> _NumberBefore | None:
     """Return the number that leads up to a name, if there is one that is not hedged."""
     name = line.names[index]
+    if not line.numbers or line.numbers[0].end > name.start:
+        return None
+
     floor = line.names[index - 1].end if index else line.start
-    count = bisect_right(line.numbers, name.start, key=attrgetter("end"))
+    count = bisect_right(line.numbers, name.start, key=_END)
     last_two = line.numbers[max(0, count - 2) : count]
     before = [number for number in last_two if floor <= number.start]
     if not before or _is_barred(name):
         return None
 
     number = before[-1]
+    if line.text[number.end] in ",;":
+        # A list goes on with the name.
+        return None
+
     joint = _BACKWARD.fullmatch(line.text, number.end, name.start)
     if joint is None or not _is_led_up_to(line, floor, number):
         return None
@@ -1454,7 +1483,7 @@ def _is_led_up_to(line: _Stretch[Name], floor: int, number: Number) -> bool:
     if number.start and text[number.start - 1] not in _TOUCHED:
         return False
 
-    before = bisect_right(line.numbers, number.start - 1, key=attrgetter("start")) - 1
+    before = bisect_right(line.numbers, number.start - 1, key=_START) - 1
     former = line.numbers[before] if before >= 0 else None
     near = former is not None and former.end >= floor
     if former and near and _RECKONED.fullmatch(text, former.end, number.start):
@@ -1632,6 +1661,9 @@ def _without_joint_claims(
 ) -> tuple[_Claims, _Claims]:
     """Return the claims without those of a list of names: "quality and realism with five, and two"
     and "– and 8 for quality and realism" give either nobody knows which."""
+    if not line.lists:
+        return forward, backward
+
     claimed = {claim.label for claim in [*forward.values(), *backward.values()]}
     factors = [ends for ends in line.lists if isinstance(line.names[ends[1]], FactorName)]
     lasts = {last for first, last in factors if claimed.isdisjoint(range(first, last))}
@@ -1783,8 +1815,10 @@ def _made(
             fault = _fault(line, claim, scale, starts, others)
             mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault) if fault else mark
 
-        first, last = min(name.start, number.start), max(name.end, number.end)
-        made.append(Pair(name, mark, first, last, claim.backward, claim.bracketed, number.value))
+        first, last = (number, name) if claim.backward else (name, number)
+        made.append(
+            Pair(name, mark, first.start, last.end, claim.backward, claim.bracketed, number.value)
+        )
 
     return made
 

@@ -130,6 +130,7 @@ class Page:
         self.numbering: list[Span] = []
         """Numbers in brackets that only number the factors behind them: "[2] Quality: 7"."""
         self.lines = self._lines()
+        self._starts = [line.start for line in self.lines]
         self.tables: list[Span] = []
         """Stretches that are tables, and not prose."""
 
@@ -246,7 +247,8 @@ class Page:
             if section and line.factors and line.factors[0].start == section.end():
                 opening[index] = section
 
-            for factor in line.factors:
+            words = self.text[line.start : line.end]
+            for factor in line.factors if "[" in words or "(" in words else ():
                 bracket = _BRACKETED_NUMBER.search(self.text, line.start, factor.start)
                 if bracket:
                     brackets.append((factor.key, bracket))
@@ -306,6 +308,9 @@ class Page:
             # "If the halo is ignored, S_acc would be 9. As it is, I rate it 6."
             earnest = _IN_EARNEST.search(self.text, start, end)
             return [earnest.start()] if earnest else []
+
+        if not _ON_A_FACTOR.match(self.text, start, end):
+            return []
 
         opens = [
             match.start()
@@ -407,11 +412,14 @@ class Page:
 
     def line_at(self, place: int) -> Line | None:
         """Return the line at a place of the plain text, or the last one before it."""
-        index = bisect_right(self.lines, place, key=lambda line: line.start)
+        index = bisect_right(self._starts, place)
         return self.lines[index - 1] if index else None
 
     def in_table(self, line: Line) -> bool:
         """Tell whether a line belongs to a table."""
+        if not self.tables:
+            return False
+
         index = bisect_right(self.tables, line.start, key=lambda span: span[0])
         return index > 0 and line.start < self.tables[index - 1][1]
 
@@ -991,10 +999,11 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
     )
 
 
-_LABEL_TAIL = re.compile(
-    r"[A-Za-z].*:\s*$|[.;|?][ ]+[(\[]?[0-9]{1,2}[)\]]\W*$"
+_NUMBER_TAIL = re.compile(
+    r"[.;|?][ ]+[(\[]?[0-9]{1,2}[)\]]\W*$"
     r"|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
 )
+_LABEL_TAIL = re.compile(rf"[A-Za-z].*:\s*$|{_NUMBER_TAIL.pattern}")
 # An image that ends a line behind a stop: "… 8, Image 2".
 _APART = re.compile(r"[,.;|/–—][ ]*\Z")
 # What may be left of a line behind an image: "edit_3.png".
@@ -1017,7 +1026,8 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     if len(line.factors) < 2:
         return _takes_turns(page, line)
 
-    label = _LABEL_TAIL.search(tail)
+    ends = tail.rstrip().endswith(":")
+    label = (_LABEL_TAIL if ends else _NUMBER_TAIL).search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
 

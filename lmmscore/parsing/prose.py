@@ -46,12 +46,14 @@ from lmmscore.parsing.sequences import (
     undisputed,
     whole_lists,
 )
+from lmmscore.parsing.text import lowered
 from lmmscore.parsing.verdict import QUANTITIES, Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
 # --- Names and their numbers ---
 
-_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
+# In lower case.
+_NONE_FOR_ANY = re.compile(r"(?:-|–|—|\?|n/?a|none)[ ]+(?:for|in|on)[ ]")
 _NONE_FOR = re.compile(
     r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none|nothing|no[ ]score)[ ]+"
     r"(?:for|in|on)[ ]+(?:the[ ])?\Z",
@@ -485,7 +487,7 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        denied = _NONE_FOR_ANY.search(self.text, line.head, line.end)
+        denied = _NONE_FOR_ANY.search(lowered(self.text), line.head, line.end)
         if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
@@ -519,8 +521,9 @@ class Prose:
 
         paired = {pair.name.start for pair in found}
         for factor, following in pairwise(line.factors):
-            between = self.text[factor.end : following.start]
-            if factor.start not in paired and _OTHER_VERB.match(between):
+            if factor.start in paired:
+                continue
+            if _OTHER_VERB.match(self.text[factor.end : following.start]):
                 return self._not_bare_from(factor.start, found)
 
         if found and self._goes_on_otherwise(line, found[0]):
@@ -690,13 +693,6 @@ class Prose:
         return _HEAD_OF_FACTOR.fullmatch(lead) is not None and not self._says_a_number(line)
 
     def _says_a_number(self, line: Line) -> bool:
-        tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
-        if _SCORE_AT_END.search(self.text, tail, line.end):
-            return True
-        if _LEFT_OUT.match(self.text, line.factors[-1].end, line.end):
-            # Its turn is over, too.
-            return True
-
         taken = [(factor.start, factor.end) for factor in line.factors]
         scale = self.names.factor(line.factors[0].key).scale
         for number in numbers_in(self.text, line.head, line.end):
@@ -707,7 +703,11 @@ class Prose:
             if not inside and not bracketed and not scale.fault(number.value):
                 return True
 
-        return False
+        tail = max(line.factors[-1].end, line.end - _LONGEST_NUMBER)
+        if _SCORE_AT_END.search(self.text, tail, line.end):
+            return True
+        # Where it is left out, its turn is over, too.
+        return _LEFT_OUT.match(self.text, line.factors[-1].end, line.end) is not None
 
     def _heads_may_stand_below(self) -> bool:
         """Tell whether a whole block of scores stands before the first image that is named.
@@ -947,9 +947,10 @@ class Prose:
     def _opens_what_is_said(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether a score stands in a phrase before the image that it is of: "With 9 for
         quality, Image 3 is done."."""
-        following = next((image for image in line.images if image.start >= pair.end), None)
-        if self.n == 1 or following is None:
+        if self.n == 1 or not line.images or line.images[-1].start < pair.end:
             return False
+
+        following = next(image for image in line.images if image.start >= pair.end)
         if SENTENCE_STOP.search(self.text, pair.end, following.start):
             return False
 
@@ -1362,7 +1363,7 @@ class Prose:
         if asked or CONDITION.search(self.text[line.head : found[0].start]):
             return True
 
-        if _RESULTS_IN.match(tail):
+        if "would" in tail.lower() and _RESULTS_IN.match(tail):
             return True
 
         return lead.endswith("with") and _REACHES.match(tail) is not None
@@ -1553,10 +1554,10 @@ class Prose:
         """Take down the factors that a line names without a number: their turn is over, too."""
         section = self._sections.setdefault(line.section, _Section())
         for factor in line.factors:
-            before = self.text[line.head : factor.start]
-            opens = not before.strip() or _NUMBER_FOR.search(before)
-            if not opens and not _IN_VAIN.match(self.text, factor.end, line.end):
-                continue
+            if not _IN_VAIN.match(self.text, factor.end, line.end):
+                before = self.text[line.head : factor.start]
+                if before.strip() and not _NUMBER_FOR.search(before):
+                    continue
 
             for position in line.positions or ():
                 earlier = section.given.setdefault((factor.key, position), index)

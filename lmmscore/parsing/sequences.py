@@ -84,7 +84,7 @@ _LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*(?:[:=→]|->)[ ]*")
 # "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
 _ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
-    r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)"
+    r"\b(?:order\b|respectively\b|in turn\b|one to\b|from (?:image|left|first))"
 )
 
 

@@ -482,8 +482,6 @@ def _heads_one_score(head: Row, below: Callable[[], str], names: Names) -> bool:
     corner, *others = (cell.text for cell in head)
     if len(others) < 2 and not _FACTOR_COLUMN.fullmatch(corner):
         return False
-    if not _may_be_a_corner(corner, names):
-        return False
 
     images = False
     for cell in head[1:]:
@@ -492,7 +490,7 @@ def _heads_one_score(head: Row, below: Callable[[], str], names: Names) -> bool:
             return False
         images = images or named
 
-    if not _names_one(_first_cell(below()), names):
+    if not _may_be_a_corner(corner, names) or not _names_one(_first_cell(below()), names):
         return False
 
     scored = (_EXACTLY_SCORES.fullmatch(text) or _SCORE_COLUMN.fullmatch(text) for text in others)
@@ -550,6 +548,9 @@ _SCALE = re.compile(r"(?:/|\bout of|\b(?:0|1) ?[-–—] ?|\b(?:0|1) to )[ ]?[0-
 
 
 def _has_a_number(cell: TableCell) -> bool:
+    if _OF_A_NUMBER.search(cell.text) is None:
+        return False
+
     bare = _SCALE.sub("", _IN_BRACKETS.sub("", cell.text))
     return _OF_A_NUMBER.search(bare) is not None
 

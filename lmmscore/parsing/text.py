@@ -336,6 +336,10 @@ def _marks(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
     while (found := _MAY_BE_A_MARK.search(text, place, end)) is not None:
         at = found.start()
+        if _INSIDE_A_NAME.match(text, at, end):
+            place = at + 1
+            continue
+
         if text[at] in _DOTS:
             at = _leader_start(text, at, end)
 
@@ -351,6 +355,7 @@ def _marks(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
             yield match
 
 
+_INSIDE_A_NAME = re.compile(r"_(?<=[A-Za-z0-9]_)(?=[A-Za-z0-9])")
 _DOTS = frozenset(".·…‥")
 _DOTTED = re.compile(r"[.·…‥ ]+")
 _DOTTED_OR_LINED = re.compile(r"[.·…‥_ ]+")
