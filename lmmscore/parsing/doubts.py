@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import chain, pairwise
 
-from lmmscore.parsing.lexicon import any_of, row_of
+from lmmscore.parsing.lexicon import NO_SCORE, any_of, row_of
 from lmmscore.parsing.names import UNKNOWN, ImageName, Names
 from lmmscore.parsing.numbers import (
     LIKERT,
@@ -457,8 +457,7 @@ def _because(sentence: str) -> str:
 # --- What one sentence voids ---
 
 _MISSING = re.compile(
-    r"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:n/?a|none|unclear|no[ ]score"
-    r"|not[ ](?:applicable|scored|judged|rated|given|available|assessed)"
+    rf"\W*(?:(?:no[ ])?(?:score|rating)[ ]*[:=–—-]?[ ]*)?(?:{NO_SCORE}"
     r"|(?:I[ ])?cannot[ ](?:be[ ])?(?:judged?|scored?|rated?|determined?|assess(?:ed)?)"
     r"(?:[ ]this)?(?:[ ]from[ ][\w ]{3,20})?)\W*",
     re.IGNORECASE,

@@ -13,6 +13,21 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+NO_SCORE = (
+    r"(?:n\.?/?a\b|nan\b|tb[dac]\b|nil\b|null\b|(?:none|missing|blank|unclear|unknown)\b"
+    r"(?![ ](?:of|the|an?|its|whether|how|why|what|which)\b)"
+    r"|skipped\b|omitted\b|pending\b|withheld\b|und(?:ecid|etermin)ed\b"
+    r"|un(?:scor|rat|judg|grad)ed\b|left[ ](?:out|open|blank|unscored)\b"
+    r"|no[ ](?:score|rating|grade|mark|number|value|verdict)\b"
+    r"|not[ ](?:scored|rated|judged|graded|given|assessed|evaluated|applicable|available|provided"
+    r"|assigned|determined|assessable|scorable)\b"
+    r"|k\.[ ]?A\.|keine[ ](?:Angabe|Wertung|Bewertung|Note)\b|nicht[ ]bewertet\b"
+    r"|non[ ](?:noté|évalué)e?\b|sans[ ]note\b|sin[ ](?:puntuación|puntaje|nota)\b"
+    r"|no[ ]evaluad[ao]\b|sem[ ]nota\b|senza[ ]voto\b|без[ ]оценки\b"
+    r"|未评分|未打分|不适用|未評価|採点なし|評価なし|미평가|점수[ ]없음)"
+)
+"""How a score is said to be missing, in words; a pattern that does not mind case."""
+
 WORDS = {
     # --- Words that hold sentences together ---
     "SELF": """

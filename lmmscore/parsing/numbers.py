@@ -16,6 +16,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Generic, TypeVar
 
+from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import FactorName, ImageName
 from lmmscore.parsing.remarks import is_doubtful, unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
@@ -399,14 +400,11 @@ def _behind_brackets_and_scale(text: str, place: int, end: int) -> int:
 
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
-_NO_SCORE = (
-    r"(?:[?…]++|\.{2,3}|n/?a|none|null|tbd|unclear|unknown"
-    r"|not (?:applicable|available|scored|rated|judged|given))"
-)
+_NOTHING = rf"(?:[?…]++|\.{{2,3}}|{NO_SCORE})"
 _DASHES = r"(?:[-–—]++[ ]?){1,4}+"
 _NOTHING_FOLLOWS = re.compile(
-    rf"[ \t*_]*+(?::[ \t*_]*+(?:{_DASHES}|{_NO_SCORE})?|{_DASHES}[ *_]*+{_NO_SCORE}?"
-    rf"|(?!\.){_NO_SCORE}|\([ ]*+(?:{_DASHES}|{_NO_SCORE})?[ ]*+\))[ \t*_]*+(?=\n|\Z)",
+    rf"[ \t*_]*+(?::[ \t*_]*+(?:{_DASHES}|{_NOTHING})?|{_DASHES}[ *_]*+{_NOTHING}?"
+    rf"|(?!\.){_NOTHING}|\([ ]*+(?:{_DASHES}|{_NOTHING})?[ ]*+\))[ \t*_]*+(?=\n|\Z)",
     re.IGNORECASE,
 )
 # "naturalness 10 - artifacts 5 -": where other names have their numbers, it only ends the line.

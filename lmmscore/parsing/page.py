@@ -8,6 +8,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
 from lmmscore.parsing.remarks import (
     heads_plainly,
@@ -157,6 +158,7 @@ class Page:
         if self.n > 1:
             self._forget_files(lines)
             self._forget_counts(lines)
+            self._forget_hashes(lines)
             self._forget_titles(lines)
 
         return lines
@@ -180,12 +182,11 @@ class Page:
             ]
 
     def _forget_counts(self, lines: Sequence[Line]) -> None:
-        """Take labels that count factors for no images: "Nr. 2: Quality: 7" below "## Image 1", and
-        "#1 Accuracy: 7" above "#2 Quality: 5"."""
+        """Take labels that count factors under the headings of images for no images: "Nr. 2:
+        Quality: 7", below "## Image 1"."""
         heading: ImageName | None = None
         counting: list[Line] = []
         astray = False
-        hashed: dict[str, set[str]] = {}
         for line in lines:
             image = line.images[0] if line.images else None
             if image is None or image.start - line.head > 1:
@@ -193,22 +194,29 @@ class Page:
 
             if not line.factors:
                 heading = image if line.heading else heading
-                continue
-
-            if self._is_hashed(image):
-                hashed.setdefault(self.text[image.start : image.end], set()).update(line.keys)
-            if heading is not None and len(line.keys) == 1:
-                if self._label(image) != self._label(heading):
-                    counting.append(line)
-                    astray = astray or image.positions != heading.positions
+            elif (
+                heading is not None
+                and len(line.keys) == 1
+                and self._label(image) != self._label(heading)
+            ):
+                counting.append(line)
+                astray = astray or image.positions != heading.positions
 
         if astray and len({line.images[0].positions for line in counting}) > 1:
             for line in counting:
                 line.images = line.images[1:]
 
-        # One factor each, and not the same: nobody scores one image on this and another on that.
-        keys = set().union(*hashed.values())
-        if len(keys) > 1 and any(len(of_one) == 1 for of_one in hashed.values()):
+    def _forget_hashes(self, lines: Sequence[Line]) -> None:
+        """Take number signs that count factors for no images: "#1 Accuracy: 7", above "#2 Quality:
+        5". Nobody scores one image on this factor only, and another on that."""
+        keys: dict[tuple[int, ...], set[str]] = {}
+        for line in lines:
+            image = line.images[0] if line.images and line.factors else None
+            if image is not None and image.start - line.head < 2 and self._is_hashed(image):
+                keys.setdefault(image.positions, set()).update(line.keys)
+
+        single = any(len(of_one) == 1 for of_one in keys.values())
+        if single and len(set().union(*keys.values())) > 1:
             for line in lines:
                 line.images = [image for image in line.images if not self._is_hashed(image)]
 
@@ -967,7 +975,7 @@ def _is_a_strange_list(page: Page, line: Line) -> bool:
 _BARE_ITEM = re.compile(
     r"[ ]*(?:gets|has|receives|scores|earns|is)?[ ]*[(\[]?[ ]*"
     r"(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
-    r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
+    rf"|[-–—?…]+|{NO_SCORE}|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
     re.IGNORECASE,
 )
 # What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import (
     SCORE_LABEL,
@@ -82,6 +83,7 @@ _SCORED_ITEM = re.compile(
     r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
+_ITEM_JOINT = re.compile(r"[ ]*(?:[:=→–—(|]|-[ ]|gets\b|[0-9])")
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
 _ONE_TO_TEN = "one|two|three|four|five|six|seven|eight|nine|ten"
@@ -91,11 +93,7 @@ _SCORE_AT_END = re.compile(
     rf"|\b(?:{_ONE_TO_TEN}))\W*\Z",
     re.IGNORECASE,
 )
-_LEFT_OUT = re.compile(
-    r"\W*(?:n/?a|nan|none|null|tbd|skipped|unscored|unrated|no[ ](?:score|rating|number|value)"
-    r"|not[ ](?:scored|judged|rated|given|applicable|available))\W*\Z",
-    re.IGNORECASE,
-)
+_LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
 _MANY_NAMES = 3
 _OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
@@ -254,9 +252,9 @@ _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 _IN_VAIN = re.compile(
-    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)|[ ]*(?:\.{2,}|…)"
+    rf"[ ]*\([ ]*(?:[-–—?]|{NO_SCORE})?[ ]*\)|[ ]*(?:\.{{2,}}|…)|[ ]{NO_SCORE}"
     r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
-    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+    rf"(?:[-–—?]|not\b|{NO_SCORE}|\W*\Z))",
     re.IGNORECASE,
 )
 
@@ -299,10 +297,9 @@ _I_GIVE_AT_THE_END = re.compile(
     r"(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
-# "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10"
+# "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10", "S_acc   —   3/10"
 _DENIED = re.compile(
-    r"\W*(?:n/?a|none|null|no[ ]score|not[ ](?:scored|judged|rated))\b"
-    r"|[ :]*[-–—?]+[ ]*(?:vs\b|versus\b|and\b|[/,;&])",
+    rf"\W*{NO_SCORE}|[ :]*[-–—?]+[ ]*(?:vs\b|versus\b|and\b|[/,;&])|[ )\]]*[ ]{{2}}[-–—?]+[ ]{{2}}",
     re.IGNORECASE,
 )
 # Not "Overall score:", nor "Final score:", which may be the sum of all factors.
@@ -315,7 +312,7 @@ _OWN_LABEL = re.compile(
 
 # --- Lists under factors ---
 
-_NO_SCORE = re.compile(r"\b(?:n/?a|none|null|not[ ](?:scored|judged|rated))\b", re.IGNORECASE)
+_SAID_TO_BE_MISSING = re.compile(rf"\b{NO_SCORE}", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -634,8 +631,17 @@ class Prose:
         """The last factor above with nothing else on its line."""
         waits = False
         """Whether it has no score yet."""
+        listed: set[tuple[int, ...]] = set()
+        """The images of the list below it so far."""
 
         for index, line in enumerate(self.page.lines):
+            item = self._item_of(line)
+            if item in listed:
+                # An image that comes again is of another factor, whose name was not understood.
+                current = None
+            elif item:
+                listed.add(item)
+
             heads.append(current)
             self._above.append(above)
             if not line.factors:
@@ -656,6 +662,7 @@ class Prose:
                 self._unowned.add(index)
 
             current = line.factors[0].key if self._is_factor_heading(line) else None
+            listed = set()
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
                 behind = self.text[line.factors[-1].end : line.end]
@@ -664,6 +671,14 @@ class Prose:
                 waits = alone is not None
 
         return heads
+
+    def _item_of(self, line: Line) -> tuple[int, ...]:
+        """Return the image of an item in a list under a factor, with a score or without one:
+        "Image 2: 7", "img_2 → –"."""
+        if line.factors or not line.images or line.images[0].start > line.head + 2:
+            return ()
+        joined = _ITEM_JOINT.match(self.text, line.images[0].end, line.end) is not None
+        return line.images[0].positions if joined else ()
 
     def _explains_itself(self, line: Line, index: int, head: str) -> bool:
         """Tell whether a line names another factor than the one above it, and goes on in words
@@ -1604,9 +1619,7 @@ class Prose:
 
         return False
 
-    def _leaves_numbers(
-        self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
-    ) -> bool:
+    def _leaves_numbers(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a list of names and numbers is not understood: most of its names get none,
         though numbers are left. "- S_acc, 9 S_pre, - S_qua, - S_real Also: 6 - S_acc, …"."""
         named = [each for each in line.named if part.start <= each.start < part.end]
@@ -1980,7 +1993,7 @@ class Prose:
             if start <= image.start and image.end <= end:
                 between = between.replace(self.text[image.start : image.end], "")
 
-        return not re.search(r"\w", _NO_SCORE.sub("", between))
+        return not re.search(r"\w", _SAID_TO_BE_MISSING.sub("", between))
 
     def _images_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._images[index]

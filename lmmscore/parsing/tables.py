@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 
+from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
 from lmmscore.parsing.remarks import (
@@ -318,7 +319,7 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
 
 
 # A word of three letters or more, and none that stands for a missing score.
-_IN_WORDS = re.compile(r"(?!\W*(?:n/?a|none|null|tbd|not|no|unclear|missing)\b).*[^\W\d_]{3}", re.I)
+_IN_WORDS = re.compile(rf"(?!\W*(?:{NO_SCORE}|no\b|not\b)).*[^\W\d_]{{3}}", re.IGNORECASE)
 
 
 def _heads_in_words(line: re.Match[str]) -> bool:
