@@ -65,6 +65,7 @@ _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE
 _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
+_BEHIND_A_RANK = re.compile(r"[ ]*(?:[:–—]|-[ ])[ ]*")
 # What may be numbered besides images: "Report, version 2".
 _OF_ANSWERS = frozenset(("version", "attempt", "entry", "item", "submission", "option", "system"))
 
@@ -350,6 +351,10 @@ class Page:
             head, end
         )
         images = self._images_of(start, end, factors) or self._numbered_image(head, end)
+        if self._is_ranked(images):
+            images = images[1:]
+            head = images[0].start
+
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
     def _spelled_factor(self, head: int, end: int) -> list[FactorName]:
@@ -370,14 +375,13 @@ class Page:
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
-        found = [image for image in named if image is not None]
-        return found[1:] if self._is_ranked(found) else found
+        return [image for image in named if image is not None]
 
     def _is_ranked(self, images: Sequence[ImageName]) -> bool:
         """Tell whether the first of a line's images is the rank of the second: "#1 – Image 2"."""
         if len(images) < 2 or not self._is_hashed(images[0]) or self._is_hashed(images[1]):
             return False
-        return not any(map(str.isalnum, self.text[images[0].end : images[1].start]))
+        return _BEHIND_A_RANK.fullmatch(self.text, images[0].end, images[1].start) is not None
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -475,7 +479,7 @@ _FAR = 3
 def lay_out(page: Page, scores: Sequence[int]) -> None:
     """Find what heads each line; `scores` says of each how many factors get a number there."""
     named = any(line.images for line in page.lines) or _letters_recur(page)
-    numbered = None if named or page.n < 2 else _numbers_name_images(page)
+    numbered = None if named or page.n < 2 else _numbers_name_images(page, scores)
     opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
     _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
     state = _State(
@@ -493,7 +497,8 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.closed()
 
         has_scores = scores[index] > 0
-        if page.n > 1 and has_scores and _begins_another(page, line):
+        another = _begins_another(page, line) if has_scores else _heads_factors(line)
+        if page.n > 1 and another:
             state.closed()
 
         state.leads = _stands_over_scores(page, index, scores)
@@ -510,6 +515,11 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+def _heads_factors(line: Line) -> bool:
+    """Tell whether a heading is one of several factors: "**B. Quality and realism**"."""
+    return line.heading and len(line.keys) > 1 and not line.images
 
 
 def _begins_another(page: Page, line: Line) -> bool:
@@ -1745,8 +1755,8 @@ def _is_unknown_heading(line: Line, words: str) -> bool:
 _NUMBERED_FACTOR = re.compile(r"(?<![0-9])[0-9]{1,2}[.)][ ]*\Z")
 
 
-def _numbers_name_images(page: Page) -> str:
-    """Tell whether the numbering of lines numbers images: of `lines` that name several factors, or
+def _numbers_name_images(page: Page, scores: Sequence[int]) -> str:
+    """Tell whether the numbering of lines numbers images: of `lines` that score several factors, or
     of `headings` that are nothing but a number."""
     if page.n < 2:
         return ""
@@ -1755,14 +1765,19 @@ def _numbers_name_images(page: Page) -> str:
     if alone >= set(range(1, page.n + 1)):
         return "headings"
 
-    numbered = [line for line in page.lines if line.number is not None and line.factors]
-    if len({line.number for line in numbered}) < len(numbered):
+    numbered = [
+        (line, count)
+        for line, count in zip(page.lines, scores, strict=True)
+        if line.number is not None and line.factors
+    ]
+    if len({line.number for line, _ in numbered}) < len(numbered):
         # "1." before every entry counts nothing.
         return ""
 
     found = False
-    for line in numbered:
-        several = len(line.keys) > 1
+    for line, count in numbered:
+        # What an explanation mentions is not scored: "2. Quality: 7, regardless of accuracy".
+        several = len(line.keys) > 1 and count > 1
         if several and 1 <= (line.number or 0) <= page.n:
             if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
                 return ""

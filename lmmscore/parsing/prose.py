@@ -264,7 +264,9 @@ _ONE_AND_A_SCORE = re.compile(r"1[ ]*[ :=→–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?[
 # Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
 _AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
 _LABEL_IN_WORDS = re.compile(r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?:[ ]+[^\W\d_]+[ ][^\W\d_]")
-_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W")
+_TWO_WORDS = re.compile(
+    r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W|[\u3040-\u30ff\u4e00-\u9fff]{2,}[「『“《\"]"
+)
 _CLAUSE_END = re.compile(r"[.;!?][ ]")
 # "quality: First: 10/10": whose number it is, the label says.
 _LABEL_BEFORE = re.compile(r"[\w)][ ]*[:=][ ]*\Z")
@@ -878,6 +880,10 @@ class Prose:
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
         if not bare or bare[-1] is not line.factors[-1]:
+            return None
+
+        if _BEFORE_A_BRACKET.search(self.text, line.head, bare[-1].start):
+            # "Score: 3 (realism)": its number stands before it.
             return None
 
         if bare != line.factors:

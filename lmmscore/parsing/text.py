@@ -3,6 +3,7 @@ made plain, every character's place remembered."""
 
 from __future__ import annotations
 
+import heapq
 import html
 import re
 import unicodedata
@@ -313,14 +314,49 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
     tabbed = _is_tabbed(text)
     with_cells = latex_table or tabbed
     marks = _WITH_CELLS.finditer(text, start, end) if with_cells else _marks(text, start, end)
+    wraps = [] if with_cells else list(_wraps(text, start, end))
     done = start
 
-    for match in marks:
+    for match in heapq.merge(marks, wraps, key=re.Match.start) if wraps else marks:
+        if match.start() < done:
+            continue
+
         writer.copied(text[done : match.start()], done)
-        writer.replaced(_made_plain(match, text), match.start())
+        wrapped = match.re is _WRAP
+        writer.replaced(" " if wrapped else _made_plain(match, text), match.start())
         done = match.end()
 
     writer.copied(text[done:end], done)
+
+
+# The end of a line and what the next one is indented by, amid words.
+_WRAP = re.compile(r"(?<=[^\W\d_]|,)[ ]?\n(?P<indent>[ \t]*+)(?=[^\W\d_])")
+_FEWEST_BEFORE_A_WRAP = 45
+# What makes a line an entry or a heading, and no end of a sentence: "quality: 7", "Image 2 –".
+_LABELLED = re.compile(r"[^.!?\n]{0,40}?(?:[:=→|]|[ ][–—-][ ])")
+_ENDS_A_SENTENCE = re.compile(r"(?![a-z]{1,4}[.)][ ])(?:[^\n]*?[.,;!?)]|(?:[^\s]+[ ]){2})")
+_LEADS_ON = re.compile(
+    r"\b(?:an?|the|of|to|in|on|as|at|by|for|from|with|than|like|unlike|and|or|but|is|are|was|see"
+    r"|also|that|which|compared|versus)\Z"
+)
+
+
+def _wraps(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield where a sentence is broken over two lines: the first is long and stops amid it, the
+    next goes on in lower case, or is indented below it."""
+    for wrap in _WRAP.finditer(text, start, end):
+        above = text[text.rfind("\n", 0, wrap.start()) + 1 : wrap.start()]
+        last, first = text[wrap.start() - 1], text[wrap.end()]
+        indented = len(wrap["indent"]) > len(above) - len(above.lstrip())
+        goes_on = first.islower() or indented or _LEADS_ON.search(above)
+        cased = first.islower() or first.isupper()
+        if not goes_on or not cased or not (last == "," or last.islower() or last.isupper()):
+            continue
+
+        if len(above.strip()) < _FEWEST_BEFORE_A_WRAP or "|" in above or above.startswith("#"):
+            continue
+        if not _LABELLED.match(text, wrap.end()) and _ENDS_A_SENTENCE.match(text, wrap.end()):
+            yield wrap
 
 
 # Every mark begins with one of these, but for the spaces before a fence.
@@ -533,6 +569,9 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
         return "…"
     if re.fullmatch(_BLOCK, name) or match["close"]:
         return "\n"
+    if not match["attributes"] and not match["empty"] and f"</{name}" not in text.lower():
+        # "7 <image_2>": brackets of another kind.
+        return match["name"]
     return _element_in_words(match)
 
 

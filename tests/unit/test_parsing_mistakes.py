@@ -608,3 +608,116 @@ def test_a_description_may_end_in_a_score(reply: str, scores: dict[str, int] | N
     found = read_reply(Reply(reply), PAIR, 1).scores
     wanted = {"acc": 8, "pre": 1} if scores is None else scores
     assert {key: int(score) for (_, key), score in found.items()} == wanted
+
+
+def _found(reply: str, n: int) -> dict[str, int]:
+    scores = read_text(reply, FOUR, n).scores
+    return {f"{position}.{key}": int(score) for (position, key), score in scores.items()}
+
+
+LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "n", "scores"),
+    [
+        # Signs and numbers that count factors are no images, and no scores.
+        (f"Bird of prey\n{LISTED}\nBird at rest\n{LISTED}", 4, {}),
+        ("(1) Accuracy ▸ 6\n(2) Quality ▸ 4, regardless of accuracy\n(3) Realism ▸ 8", 3, {}),
+        ("#1 Accuracy: fine as it is\n#2 Quality: 6", 1, {"1.qua": 6}),
+        ("#1 S_acc 7, S_pre 6\n#2 S_acc 5, S_pre 8", 2, "1.acc 7 1.pre 6 2.acc 5 2.pre 8"),
+        # A rank before an image is not its number.
+        ("### #1 – Image 2\nS_acc: 9\n\n### #2 – Image 1\nS_acc: 4", 2, "2.acc 9 1.acc 4"),
+        # What numbers the answer names no image.
+        ("Rating sheet, version 2\n\nS_acc: 9, S_pre: 8, S_qua: 7, S_real: 6", 2, {}),
+        ("Rating sheet, version 2\n\nImage 1: S_acc 9\nImage 2: S_acc 4", 2, "1.acc 9 2.acc 4"),
+        ("Version 1: S_acc 9\nVersion 2: S_acc 4", 2, "1.acc 9 2.acc 4"),
+        # A list most of which is not understood.
+        ("Image 1: - S_acc, 9 S_pre, - S_qua, - S_real More: 6 - S_acc, 2 - S_pre", 2, {}),
+        # Behind a rule, another image begins.
+        ("Image 1: S_acc 3, S_real 4\n*** S_pre 2", 2, "1.acc 3 1.real 4"),
+        # A dash in a column of its own is a missing score.
+        ("S_acc  4   8/10\nS_pre  —   5/10", 1, {}),
+        # A heading of factors ends an image's list.
+        (
+            "Image 1:\nS_acc: 3\nImage 2:\nS_acc: 5\n\n**Quality and realism**\n\n1) S_qua = 9",
+            2,
+            None,
+        ),
+        # A number before a name in brackets is its score: what stands below is not.
+        ("Image 1\nScore: 3 (Realism)\nScore: 5 (Mood)\nImage 2\nS_acc: 4", 2, "2.acc 4"),
+        # Images in brackets of their own stand behind their numbers.
+        ("### Quality\n9 <image_1>\nno score <image_2>\n### Realism\n<image_1> –", 2, {}),
+    ],
+)
+def test_what_counts_or_heads_otherwise_is_no_image(reply, n, scores):
+    """A number is an image's, and a score, only where that is plain."""
+    if scores is None:
+        assert _found(reply, n).get("2.qua") is None
+        return
+
+    wanted = (
+        scores if isinstance(scores, dict) else dict(zip(*[iter(scores.split())] * 2, strict=True))
+    )
+    assert _found(reply, n) == {cell: int(score) for cell, score in wanted.items()}
+
+
+def test_an_image_that_comes_again_is_scored_on_another_factor():
+    """Whatever the heading between them says."""
+    reply = "Quality\n- img_1: –\n- img_2: 4\nSome other thing\n- img_1: 3\n- img_2: 1"
+    assert _found(reply, 2) == {"2.qua": 4}
+
+
+@pytest.mark.parametrize("key", ["shown_as", "index_from_1"])
+def test_objects_with_numbers_of_their_own_are_in_no_order(key):
+    """Their place in the list says nothing, where a number in them says otherwise."""
+    objects = [f'{{"{key}": {number}, "S_acc": {number + 4}}}' for number in (2, 1)]
+    assert _found(f"[{', '.join(objects)}]", 2) == {}
+    assert _found("\n".join(objects), 2) == {}
+    assert _found(f"[{', '.join(reversed(objects))}]", 2) == {"1.acc": 5, "2.acc": 6}
+
+
+def test_image_0_beside_a_list_that_is_not_understood_shifts_nothing():
+    """The last image may be the one whose heading is not understood."""
+    table = "| Image | S_acc |\n|---|---|\n| I1 | 7 |\n| Image 0 | 9 |"
+    assert _found(f"=== 2 ===\n+ S_acc -> 4\n\n{table}", 2) == {}
+    assert _found(table, 2) == {"2.acc": 7, "1.acc": 9}
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The bird is larger than the tree it sits in, in contrast to\n  Image 2, which keeps it small.",
+        "The wings have lost some of their feathers, which also\n  affects Logical Realism.",
+        "The wings have lost some of their feathers. See also Logical\n  Realism.",
+        "The shadow of the wings is missing, compared with the one in\nImage 2, and the beak is blurred.",
+    ],
+)
+def test_a_sentence_over_two_lines_is_one(reason):
+    """What its second line begins with is only mentioned."""
+    reply = f"Image 1\n- S_qua: {reason}\n  Score: 5\n- S_acc: 4\n\nImage 2\n- S_acc: 9\n- S_qua: 3"
+    assert _found(reply, 2).get("1.real") is None
+    assert _found(reply, 2).get("2.acc") in {None, 9}
+    assert _found(reply, 2).get("1.acc") in {None, 4}
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        *("N/A", "n.a.", "not scored", "unrated", "no rating", "left blank", "skipped", "tbd"),
+        *(
+            "not evaluated",
+            "keine Angabe",
+            "nicht bewertet",
+            "sin nota",
+            "未评分",
+            "未評価",
+            "미평가",
+        ),
+    ],
+)
+def test_a_missing_score_is_missing_in_whatever_words(missing):
+    """No number further on fills it in."""
+    reply = f"S_acc: {missing} vs. 3/10\nS_pre: 6\nS_qua: {missing}\n7/10 would be usual."
+    assert _found(reply, 1) in ({"1.pre": 6}, {})
+    assert _found(f"S_acc\n- Image 1: {missing}\n- Image 2: 4", 2) == {"2.acc": 4}
