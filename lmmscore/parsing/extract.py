@@ -231,7 +231,7 @@ def _with_doubts_settled(reading: Reading, withheld: Reading, answer: str) -> Re
     told = _objects(answer, {"number", "voids"})
     numbers = [str(each["number"]) for each in told]
     settled = numbers == [str(number) for number in range(1, len(reading.doubts) + 1)] and all(
-        each["voids"] is False and str(each.get("sentence")).strip() == doubt
+        each["voids"] == "false" and str(each.get("sentence")).strip() == doubt
         for each, doubt in zip(told, reading.doubts, strict=True)
     )
     if not settled:
