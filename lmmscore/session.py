@@ -36,7 +36,7 @@ from lmmscore.conversation import (
 from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError, alternatives
 from lmmscore.parsing import Cell, Fault, FaultKind, Reading, merged, read_overall
-from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
+from lmmscore.parsing.extract import can_be_helped, reader_question, with_help
 from lmmscore.parsing.json import length_notes
 from lmmscore.parsing.read import FormReading, expected_scores, read_form
 from lmmscore.parsing.winner import WinnerReading, read_winner
@@ -293,13 +293,17 @@ class Session:
         return heard._after_reading(step, reply.text, reading)
 
     def _hear_reader(self, step: Step, answer: Reply) -> Session:
-        """Accept what the reader quotes correctly from the reply it was given."""
+        """Accept what the reader quotes correctly from the reply it was given, or what was withheld
+        from it where the reader settles all doubts."""
         now = self._progress
         assert now.turn_reading is not None, "only a reply that was read is put to a reader"
         factors = self.dialog.factors_read_by(step.turn)
         reading = with_help(now.turn_reading, answer.text, now.unread, factors, len(self.order))
-        helped = now.found.helped | (set(reading.scores) - set(now.turn_reading.scores))
-        return self._found(helped=helped)._after_reading(step, now.unread, reading)
+        before = now.turn_reading.scores
+        helped = {cell for cell, score in reading.scores.items() if before.get(cell) != score}
+        expected = {at: mean for at, mean in now.found.expected.items() if at not in helped}
+        heard = self._found(helped=now.found.helped | helped, expected=expected)
+        return heard._after_reading(step, now.unread, reading)
 
     def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
         """Return the session once a reply was read: a repair comes next, or the step is over."""
@@ -388,7 +392,8 @@ class Session:
         """Return the question to the reader: the text of the reply alone, without pictures."""
         now = self._progress
         factors = self.dialog.factors_read_by(step.turn)
-        text, schema = extraction_question(now.unread, factors, len(self.order))
+        assert now.turn_reading is not None, "only a reply that was read is put to a reader"
+        text, schema = reader_question(now.turn_reading, now.unread, factors, len(self.order))
         return Question(step.turn.name, None, text, schema=schema, repair=now.repair, aside=True)
 
     def _placed(self, fault: Fault, words: str) -> str:

@@ -225,6 +225,9 @@ def _print(reading: Reading, text: str) -> None:
     for fault in reading.faults:
         click.echo(f"not read: {printable(str(fault))}")
 
+    for doubt in reading.doubts:
+        click.echo(f"in doubt: {printable(doubt)}")
+
 
 def _digits(text: str, span: tuple[int, int]) -> tuple[int, int]:
     """Return the place of a number without the blanks around it."""

@@ -314,7 +314,8 @@ def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) 
     """Return the later reading where it is complete; else the earlier one with what the later adds.
 
     A number is never carried over into a contradiction: what the later reply faults stays faulted.
-    What it merely leaves out was not asked again, and is kept.
+    What it merely leaves out was not asked again, and is kept. What was withheld from the later one
+    is merged likewise.
     """
     cells = [(position, factor.key) for position in range(1, n + 1) for factor in factors]
     covers = all(cell in later.scores for cell in cells)
@@ -334,9 +335,16 @@ def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) 
         del scores[at]
 
     notes = tuple(dict.fromkeys(earlier.notes + later.notes))
+    withheld = merged(earlier, later.withheld, factors, n) if later.withheld else None
     # Places in the text belong to one reply only: those of the later one can be shown.
     return Reading(
-        scores, later.spans, tuple(dict.fromkeys(faults)), later.layout or earlier.layout, notes
+        scores,
+        later.spans,
+        tuple(dict.fromkeys(faults)),
+        later.layout or earlier.layout,
+        notes,
+        later.doubts,
+        withheld,
     )
 
 

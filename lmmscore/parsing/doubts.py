@@ -43,6 +43,7 @@ from lmmscore.parsing.remarks import (
     is_foreign,
     is_harmless,
     is_innocent,
+    is_known_to_void,
     is_neutral,
     is_no_verdict,
     is_of_lettering,
@@ -96,6 +97,8 @@ class Voids:
     """Up to where in the reply everything was taken back."""
     stretches: frozenset[Span] = frozenset()
     """Where in the reply scores stand that are none, whatever others are given elsewhere."""
+    doubts: tuple[str, ...] = ()
+    """What is not understood, as it was written, where nothing else voids these scores."""
 
     def keep(self, said: Sequence[Said]) -> list[Said]:
         """Return what is left."""
@@ -149,12 +152,16 @@ class _Sentence:
 def voids(
     page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iterable[Note]
 ) -> Voids:
-    """Return what the judge itself says of its scores that makes them count for nothing."""
+    """Return what the judge itself says of its scores that makes them count for nothing.
+
+    Where all of them do because of what is not understood, and nothing else, that is told, too.
+    """
     asked = {factor.scale.high for factor in page.names.factors}
     images: frozenset[int] = frozenset()
     cells: frozenset[Cell] = frozenset()
     stretches: frozenset[Span] = frozenset()
     before = 0
+    doubtful: list[Voids] = []
     lines = scored_lines(page, said)
     # Asked only where something is said that is not known.
     explained = cache(partial(_is_explained, page, said))
@@ -166,15 +173,36 @@ def voids(
         _by_leads(page, lines, asked),
         _by_captions(page, entries, asked, explained=explained),
     ):
+        if found.doubts:
+            doubtful.append(found)
+            continue
+
         if found.all:
-            return found
+            return Voids(all=_first(doubtful) or found.all)
 
         images |= found.images
         cells |= found.cells
         stretches |= found.stretches
         before = max(before, found.before)
 
-    return Voids(images=images, cells=cells, before=before, stretches=stretches)
+    void = _first(doubtful)
+    doubts = tuple(dict.fromkeys(doubt for found in doubtful for doubt in found.doubts))
+    if not void:
+        images = images.union(*(found.images for found in doubtful))
+
+    if not void or len(doubts) > _MOST_DOUBTS or max(map(len, doubts)) > _LONGEST_DOUBT:
+        doubts = ()
+    return Voids(void, images, cells, before, stretches, doubts)
+
+
+_MOST_DOUBTS = 10
+_LONGEST_DOUBT = 600
+"""More than that is not asked about."""
+
+
+def _first(found: Sequence[Voids]) -> str:
+    """Return the first reason why nothing counts."""
+    return next((each.all for each in found if each.all), "")
 
 
 def _is_explained(page: Page, said: Sequence[Said]) -> bool:
@@ -226,7 +254,9 @@ def _by_notes(
         if note.line is not None and not rescaled and note.is_of_one_score(page, said):
             yield Voids(stretches=frozenset((note.line,)))
         elif rescaled or note.image is None or page.n == 1:
-            yield Voids(all=_because(f"{note.key}: {note.text}"))
+            text = " ".join(f"{note.key}: {note.text}".split())
+            unclear = not rescaled and note.is_not_understood()
+            yield Voids(all=_because(text), doubts=(text,) if unclear else ())
         else:
             yield Voids(images=frozenset((note.image,)))
 
@@ -261,25 +291,30 @@ def _by_sentences(
             continue
 
         if _changes_what_scores_mean(sentence, asked, by_order=by_order):
-            yield _voiding(page, sentence, _EVERY)
+            yield _voiding(page, sentence, _EVERY, unclear=_may_be_a_total(page, sentence))
             continue
 
         doubted = _doubted(page, sentence)
         # What is merely unknown voids nothing where the scores speak for themselves.
         if doubted and (_raises_doubts(sentence) or not explained()):
-            yield _voiding(page, sentence, doubted)
+            yield _voiding(page, sentence, doubted, unclear=_is_a_remark(sentence.text))
 
 
 def _raises_doubts(sentence: _Sentence) -> bool:
     return puts_in_doubt(sentence.text, behind=sentence.place is _Place.BEHIND)
 
 
-def _voiding(page: Page, sentence: _Sentence, doubted: set[int]) -> Voids:
-    """Return what a sentence voids that leaves these images in doubt."""
+def _voiding(page: Page, sentence: _Sentence, doubted: set[int], *, unclear: bool) -> Voids:
+    """Return what a sentence voids that leaves these images in doubt; unless it is `unclear` what
+    it says, it is known to void them."""
+    doubts: tuple[str, ...] = ()
+    if unclear and not _is_known_to_void(page, sentence):
+        doubts = (_as_written(page, sentence.start, sentence.start + len(sentence.text)),)
+
     if doubted != _EVERY:
-        return Voids(images=frozenset(doubted))
+        return Voids(images=frozenset(doubted), doubts=doubts)
     if sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
-        return Voids(all=_because(sentence.text))
+        return Voids(all=_because(sentence.text), doubts=doubts)
     return Voids(before=page.span(sentence.start, sentence.start + 1)[0])
 
 
@@ -428,13 +463,22 @@ def _by_captions(
     page: Page, entries: Sequence[bool], asked: Set[Fraction], *, explained: Callable[[], bool]
 ) -> Iterator[Voids]:
     """Yield what the words that lead up to scores void."""
-    lead = _doubtful_lead(page, entries)
-    if lead and not puts_in_doubt(lead, behind=False) and explained():
-        lead = ""
 
-    lead = lead or _doubtful_entry(page, entries, asked)
-    if lead:
-        yield Voids(all=_because(lead))
+    def counts(lead: str) -> bool:
+        return puts_in_doubt(lead, behind=False) or not explained()
+
+    leads = list(_doubtful_leads(page, entries))
+    for line, lead in leads if leads and counts(leads[0][1]) else ():
+        if not counts(lead):
+            continue
+
+        unclear = _is_a_remark(lead) and not (_has_a_form_that_voids(lead) or asks(lead))
+        doubts = (_as_written(page, line.head, line.end),) if unclear else ()
+        yield Voids(all=_because(lead), doubts=doubts)
+
+    entry = _doubtful_entry(page, entries, asked)
+    if entry:
+        yield Voids(all=_because(entry))
 
     yield from (
         Voids(stretches=frozenset((page.span(line.start, line.end),)))
@@ -447,6 +491,11 @@ def _images_of(line: Line | None) -> set[int]:
     """Return the images that a line is said of, as far as it is known which they are."""
     positions = line.positions if line else None
     return set(positions or ()) - {UNKNOWN}
+
+
+def _as_written(page: Page, start: int, end: int) -> str:
+    """Return a stretch of the plain text as it stands in the reply."""
+    return page.original[slice(*page.span(start, end))].strip()
 
 
 def _because(sentence: str) -> str:
@@ -800,6 +849,64 @@ def _is_replaced(page: Page, sentence: _Sentence) -> bool:
 
 def _announces(words: str) -> bool:
     return kind_of(words) is Kind.VERDICT and (is_harmless(words) or announces(words))
+
+
+# --- What is known to void scores, and what is asked about ---
+
+
+def _is_known_to_void(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence that leaves scores in doubt is of a form that voids them; any other
+    merely is not known to be harmless: "I'd call it a good generation and a poor edit."."""
+    text, line = sentence.text, sentence.line
+    flag = flag_in(text) if sentence.place is not _Place.AMID else None
+    if flag is not None and not sentence.factors:
+        return not flag.is_not_understood()
+
+    behind = sentence.place is _Place.BEHIND
+    if _has_a_form_that_voids(text, behind=behind) or _swaps(sentence) or _recants(page, sentence):
+        return True
+
+    if sentence.place is not _Place.AHEAD:
+        return False
+
+    if asks(text) or is_of_lettering(text) or _heads_something_else(sentence):
+        return True
+    legend = line.kind is Kind.LEGEND and line.heads
+    return legend or _heads_edits_as_the_source(page, sentence)
+
+
+def _has_a_form_that_voids(text: str, *, behind: bool = False) -> bool:
+    """Tell whether a text beside scores is known to void them."""
+    forms = (makes_up, takes_back, is_upside_down, prefers_low, unsettles)
+    return is_known_to_void(text, behind=behind) or any(form(text) for form in forms)
+
+
+def _is_a_remark(text: str) -> bool:
+    """Tell whether a text has words enough to be asked about. What heads numbers must speak of
+    scores, and of nothing that raises doubts: "The snowy one:" may be an image's name, and what
+    stands under it another image's."""
+    if text.rstrip().endswith((":", "：")):
+        return speaks_of_scores(text) and not is_alarming(text)
+
+    words = [word for word in text.split() if _PARTED_WORD.search(word)]
+    return len(words) >= _FEWEST_OF_A_REMARK or len(_UNPARTED.findall(text)) >= _FEWEST_WORDS
+
+
+_FEWEST_OF_A_REMARK = 2
+
+
+def _may_be_a_total(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether what looks like another scale may be a sum: a number is given out of what all
+    factors have together, and no other top is named. "Sum: 31 out of 40.", for four of 10."""
+    total = sum((factor.scale.high for factor in page.names.factors), Fraction(0))
+    given = {Fraction(top) for top in _OUT_OF.findall(sentence.text)}
+    changed = _changes_what_scores_mean(sentence, frozenset((total,)), by_order=True)
+    return given == {total} and not changed
+
+
+_OUT_OF = re.compile(
+    r"[0-9][ ]?(?:/|of|out[ ]of|von|sur|de|su|из|z)[ ]?([0-9]{1,4})\b", re.IGNORECASE
+)
 
 
 # --- What is said of single scores ---
@@ -1322,8 +1429,8 @@ _ORDER = re.compile(
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 
 
-def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
-    """Return the words that lead up to scores, where these may make them somebody else's."""
+def _doubtful_leads(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, str]]:
+    """Yield the words that lead up to scores, where these may make them somebody else's."""
     last = max((index for index, scored in enumerate(entries) if scored), default=0)
     for index, line in enumerate(page.lines[:-1]):
         if entries[index] or page.in_table(line):
@@ -1348,9 +1455,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             known = _is_known_to_head(words, apart=apart)
 
         if begins and not known:
-            return words
-
-    return ""
+            yield line, words
 
 
 def _begins_scores(page: Page, line: Line, *, scored: bool) -> bool:
@@ -1580,6 +1685,18 @@ class Note:
             return not _FILE_NAME.search(value) and not is_plain(value)
 
         return None
+
+    def is_not_understood(self) -> bool:
+        """Tell whether it casts doubt in words that are not known to void scores: `"summary": "A
+        good generation and a poor edit."`; of a flag, a state or a name it is known."""
+        words, told = self._words, len(self._value.split()) >= _SHORT
+        if words & (_FAILURES | _ORIGINS | _OWN_NAMES) or not (told or words & _TALK):
+            return False
+
+        if _TEMPLATE.fullmatch(self.text.strip()) or _voids(f"{self.key}: {self.text}"):
+            return False
+        sentences = _SENTENCE_END.split(self.text)
+        return not any(_has_a_form_that_voids(each, behind=True) for each in sentences)
 
     def voids_a_score(self) -> bool:
         """Tell whether it may void the one score that it stands beside, in an object of its own.

@@ -135,17 +135,33 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
     if contents.cut:
         return _none(FaultKind.TRUNCATED, "the answer ends in the middle of its JSON")
     if contents.void:
-        return _none(
-            FaultKind.DISCLAIMED, f"what the judge says may void its scores: “{contents.void}”"
-        )
-
+        return _void(contents, factors, n, text)
     if contents.said:
-        reading = with_corrections(decide(contents.said, factors, n, text), contents.page)
-        return without_contradicted(reading, contents.mentioned)
+        return _decided(contents, contents.said, factors, n, text)
 
     if _REFUSAL.search(contents.page.text) or sees_nothing(contents.page.text):
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(text)}")
     return _none(FaultKind.NO_VERDICT, contents.why_nothing())
+
+
+def _void(contents: Contents, factors: Sequence[Factor], n: int, text: str) -> Reading:
+    """Return no scores; where it is not known that they are void, with what would be read."""
+    says = f"what the judge says may void its scores: “{contents.void}”"
+    if contents.withheld:
+        withheld = _decided(contents, contents.withheld, factors, n, text)
+        if withheld.scores:
+            fault = Fault(FaultKind.DOUBTFUL, says)
+            return Reading(faults=(fault,), doubts=contents.doubts, withheld=withheld)
+
+    return _none(FaultKind.DISCLAIMED, says)
+
+
+def _decided(
+    contents: Contents, said: Sequence[Said], factors: Sequence[Factor], n: int, text: str
+) -> Reading:
+    """Return the scores that something said of images makes, with what is said of them after."""
+    reading = with_corrections(decide(said, factors, n, text), contents.page)
+    return without_contradicted(reading, contents.mentioned)
 
 
 class Contents:
@@ -175,7 +191,9 @@ class Contents:
             found = voids(self.page, prose.entries, said, notes)
 
         self.void = found.all if said else ""
+        self.doubts = found.doubts if said else ()
         self.said = found.keep(said)
+        self.withheld = replace(found, all="").keep(said) if self.doubts else []
         self._taken_back = len(self.said) < len(said)
 
     def why_nothing(self) -> str:
@@ -843,37 +861,47 @@ class _Said:
 def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
     """Return the scores of factors with scales of words, and of the others as usual."""
     said = _said(reply.text, factors, n)
-    scores = {cell: Fraction(value) for cell, value in said.values.items() if value is not None}
-    spans = {cell: said.spans[cell] for cell in scores}
-    absent = frozenset(cell for cell, value in said.values.items() if value is None)
     silent = [
         factor
         for factor in factors
         if any((position, factor.key) not in said.values for position in range(1, n + 1))
     ]
+    if not silent:
+        return _cut(_with_numbers(said, Reading(layout="words"), silent, n), reply)
+
+    numbers = read_reply(reply, [_numeric(factor) for factor in silent], n)
+    found = _with_numbers(said, numbers, silent, n)
+    if numbers.withheld is not None:
+        other = _with_numbers(said, numbers.withheld, silent, n)
+        if other.absent == found.absent:
+            reading = replace(found.reading, doubts=numbers.doubts, withheld=other.reading)
+            found = replace(found, reading=reading)
+
+    return _cut(found, reply)
+
+
+def _with_numbers(said: _Said, numbers: Reading, silent: Sequence[Factor], n: int) -> FormReading:
+    """Return what is said in words, and in numbers of factors of which no word is said."""
+    scores = {cell: Fraction(value) for cell, value in said.values.items() if value is not None}
+    spans = {cell: said.spans[cell] for cell in scores}
+    absent = frozenset(cell for cell, value in said.values.items() if value is None)
     faults: list[Fault] = []
-    layout = "words"
-    notes: tuple[str, ...] = ()
-    if silent:
-        other = read_reply(reply, [_numeric(factor) for factor in silent], n)
-        layout, notes = other.layout or layout, other.notes
-        for (position, key), number in other.scores.items():
-            cell = (position, key)
-            value = _number_word(number, next(f for f in silent if f.key == key).scale)
-            if cell in said.values:
-                continue
+    for (position, key), number in numbers.scores.items():
+        cell = (position, key)
+        value = _number_word(number, next(f for f in silent if f.key == key).scale)
+        if cell in said.values:
+            continue
 
-            if isinstance(value, str):
-                faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
-            elif value is None:
-                absent |= {cell}
-            else:
-                scores[cell], spans[cell] = value, other.spans[cell]
+        if isinstance(value, str):
+            faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
+        elif value is None:
+            absent |= {cell}
+        else:
+            scores[cell], spans[cell] = value, numbers.spans[cell]
 
-        faults += _open_faults(other.faults, silent, {*said.values, *absent, *scores}, n)
-
-    reading = Reading(scores, spans, tuple(faults), layout, notes)
-    return _cut(FormReading(reading, absent), reply)
+    faults += _open_faults(numbers.faults, silent, {*said.values, *absent, *scores}, n)
+    layout = numbers.layout or "words"
+    return FormReading(Reading(scores, spans, tuple(faults), layout, numbers.notes), absent)
 
 
 def _open_faults(

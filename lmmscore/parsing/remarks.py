@@ -1150,20 +1150,26 @@ def doubts_one(sentence: str) -> bool:
     return bool(_OF_ONE.intersection(row) or taken_over) or takes_back(sentence)
 
 
-def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
-    """Tell whether a sentence is known to void scores, or a clause of it speaks of them or of the
-    judge and raises doubts; what is merely unknown does not. Only what stands `behind` all scores
-    can put them off."""
+def is_known_to_void(sentence: str, *, behind: bool) -> bool:
+    """Tell whether a sentence is of a form that voids scores: "I take it back", "I only saw the
+    file names". Only what stands `behind` all scores can put them off."""
     known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, commands, recants)
     if any(voids(sentence) for voids in known) or is_of_other_work(sentence):
         return True
 
-    row = row_of(sentence)
-    if behind and (
-        puts_off(sentence) or (_TAKES_BACK.intersection(row) and not describes(sentence))
-    ):
+    if not behind:
+        return False
+    taken_back = _TAKES_BACK.intersection(row_of(sentence)) and not describes(sentence)
+    return bool(taken_back) or puts_off(sentence)
+
+
+def puts_in_doubt(sentence: str, *, behind: bool) -> bool:
+    """Tell whether a sentence is known to void scores, or a clause of it speaks of them or of the
+    judge and raises doubts; what is merely unknown does not."""
+    if is_known_to_void(sentence, behind=behind):
         return True
 
+    row = row_of(sentence)
     if len(sentence.split()) <= _SHORT or sentence.rstrip().endswith(":"):
         return bool(_ALARM.intersection(row))
     if _ITS_OWN.search(row) and _UNLISTED.intersection(row):

@@ -55,6 +55,7 @@ class FaultKind(StrEnum):
     AMBIGUOUS = "ambiguous"
     CONTRADICTION = "contradiction"
     DISCLAIMED = "disclaimed"
+    DOUBTFUL = "doubtful"
     NO_VERDICT = "no-verdict"
 
 
@@ -106,6 +107,10 @@ class Reading:
     faults: tuple[Fault, ...] = ()
     layout: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """What the reply says beside its scores that is not understood and may void them."""
+    withheld: Reading | None = None
+    """What would be read if none of that did."""
 
     @property
     def complete(self) -> bool:

@@ -437,7 +437,8 @@ def _cautions(run: RunData, value: str, further: Sequence[str]) -> list[str]:
         scores = counted(manifest.helped, "score")
         found.append(
             f"{scores} read with help: {manifest.reader} quoted them from replies that could not "
-            "be read, and each quotation was checked."
+            "be read, and each quotation was checked; or it said of sentences beside them that "
+            "these void no score."
         )
 
     return [text for text in dict.fromkeys(found) if text]

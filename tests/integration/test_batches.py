@@ -455,6 +455,28 @@ def test_a_reply_that_cannot_be_read_goes_to_the_reader_in_a_wave_of_its_own(
     assert "leave out --reader" in str(other.exception)
 
 
+def test_what_is_in_doubt_goes_to_the_judge_itself_in_a_wave_of_its_own(
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker
+) -> None:
+    """It says that its own sentence voids nothing, and no repair turn is sent."""
+    bench = make_benchmark(items=1, methods=("one",))
+    sentence = "I'd call it a good generation and a poor edit."
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        text = json.dumps(messages[-1])
+        if "<<<<<<<<" in text:
+            told = {"number": 1, "sentence": sentence, "voids": False}
+            return json.dumps({"sentences": [told]})
+        if "Now give your scores" in text:
+            return f"S_acc: 7\nS_pre: 8\nS_qua: 6\nS_real: 9\n\n{sentence}"
+        return "I take note."
+
+    server.reply = reply
+    until_finished(server, bench, tmp_path / "r")
+    manifest = open_run(tmp_path / "r").manifest
+    assert (manifest.helped, manifest.repairs, manifest.unscored) == (4, 0, 0)
+
+
 def test_a_line_ends_where_json_lines_end(
     tmp_path: Path, make_benchmark: Maker, server: BatchServer
 ) -> None:

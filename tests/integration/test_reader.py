@@ -24,6 +24,8 @@ from lmmscore.execution.executor import LedSession
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
+from lmmscore.parsing import Reading
+from lmmscore.parsing.extract import can_be_helped
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, bulleted, fair_answer
@@ -323,3 +325,140 @@ def _images(conversation: Conversation) -> int:
 
 def _characters(conversation: Conversation) -> int:
     return sum(len(message.text) for message in conversation.messages)
+
+
+# --- What is not understood beside scores ---
+
+CALL = "I'd call it a good generation and a poor edit."
+LOOSE = "Let us leave it there and call it a day."
+DOUBTED = f"{bulleted([(7, 8, 6, 9)])}\n\n{CALL} {LOOSE}"
+"""Scores that any reader of layouts finds, and two sentences that no rule knows."""
+
+
+def settling(*voids: bool | None, sentences: tuple[str, ...] = (CALL, LOOSE)) -> str:
+    """Return a reader's answer about sentences in doubt."""
+    told = [
+        {"number": number, "sentence": sentence, "voids": void}
+        for number, (sentence, void) in enumerate(zip(sentences, voids, strict=True), 1)
+    ]
+    return json.dumps({"sentences": told})
+
+
+def doubting(answer: str, reply: str = DOUBTED) -> Callable[[Conversation], str]:
+    """Return a judge's answers: scores with something beside them, without it in a repair turn."""
+
+    def said_next(conversation: Conversation) -> str:
+        text = musing(answer)(conversation)
+        return reply if text == MUSED else text
+
+    return said_next
+
+
+def test_scores_count_where_the_reader_says_that_nothing_voids_them(bench: Path, tmp_path: Path):
+    """It is asked about every sentence at once, without a picture, and no repair follows."""
+    judge = ScriptedJudge(doubting(settling(False, False)))
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run")
+    (aside,) = [each for each in judge.asked if is_aside(each)]
+    assert len(aside.messages) == 1
+    assert not aside.messages[0].images
+    assert f"1. {CALL}\n2. {LOOSE}\n" in said(aside)
+    assert DOUBTED in said(aside)
+    assert repairs(judge) == 0
+    assert scores_of(run.path) == {"acc": 7, "pre": 8, "qua": 6, "real": 9, "overall": 7.3}
+    written = yaml.safe_load((run.path / "run.yaml").read_text(encoding="utf-8"))
+    assert (written["reader"], written["helped"], written["repairs"]) == ("scripted", 4, 0)
+    (record,) = open_run(run.path).records()
+    assert (record.helped, [each.aside for each in record.exchanges].count(True)) == (4, 1)
+    assert "read with help" in record.notes
+    shown = CliRunner().invoke(program, ["show", str(run.path), "i0", "--json"])
+    assert "acc = 7 (read with help)" in shown.stdout
+    assert "put to the reader" in shown.stdout
+    assert CliRunner().invoke(program, ["report", str(run.path)]).exit_code == 0
+    assert "4 scores read with help" in (run.path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        settling(False, True),
+        settling(None, False),
+        settling(False, sentences=(CALL,)),
+        settling(False, False, sentences=(LOOSE, CALL)),
+        "Neither of them does.",
+    ],
+)
+def test_scores_of_which_the_reader_does_not_say_so_are_asked_for_again(bench, tmp_path, answer):
+    """One of the sentences voids them, is not clear, not told of or not quoted."""
+    judge = ScriptedJudge(doubting(answer))
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run")
+    assert sum(map(is_aside, judge.asked)) == 1
+    assert repairs(judge) == 1
+    assert CALL in next(said(each) for each in judge.asked if "could not read" in said(each))
+    assert scores_of(run.path)["acc"] == 1
+    assert run.manifest.helped == 0
+
+
+def test_what_is_missing_beside_scores_in_doubt_is_asked_for_alone(bench: Path, tmp_path: Path):
+    """Once they count, the repair turn names only what the reply lacks, and the rest is kept."""
+    reply = DOUBTED.replace("* $S_{qua}$: 6 Fine.\n", "")
+    assert reply != DOUBTED
+
+    def answers(conversation: Conversation) -> str:
+        if "could not read" in said(conversation):
+            assert CALL not in said(conversation)
+            return "S_qua: 5"
+        return doubting(settling(False, False), reply)(conversation)
+
+    judge = ScriptedJudge(answers)
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run")
+    found = scores_of(run.path)
+    assert {key: found[key] for key in CELLS} == {"acc": 7, "pre": 8, "qua": 5, "real": 9}
+    assert (repairs(judge), run.manifest.helped) == (1, 3)
+
+
+def test_without_a_reader_nothing_in_doubt_is_asked_about(bench: Path, tmp_path: Path):
+    """A repair turn follows, as it does where scores are known to be void."""
+    judge = ScriptedJudge(doubting(settling(False, False)))
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run", reader="none")
+    assert not any(map(is_aside, judge.asked))
+    assert repairs(judge) == 1
+    assert scores_of(run.path)["acc"] == 1
+
+
+def test_a_run_in_which_a_doubt_was_settled_is_replayed_and_verified(bench, tmp_path):
+    """By another judge, whose answer is on record under its own name."""
+    reader = ScriptedJudge(doubting(settling(False, False)), name="cheap")
+    judge = ScriptedJudge(doubting("{}"))
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "run", reader=reader)
+    assert (run.manifest.reader, run.manifest.helped, len(reader.asked)) == ("cheap", 4, 1)
+    again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "again")
+    for name in ("scores.csv", "sessions.jsonl"):
+        assert (again.path / name).read_bytes() == (run.path / name).read_bytes()
+    publish(open_run(run.path), tmp_path / "run.zip")
+    assert verify(tmp_path / "run.zip").problems == ()
+
+
+def test_a_record_without_that_question_is_played_as_it_was(bench, tmp_path, monkeypatch):
+    """Versions that did not ask it had a reader, too, and sent a repair turn in the same words."""
+    out = tmp_path / "run"
+
+    def could_be_helped(reading: Reading, reply: str) -> bool:
+        return not reading.doubts and can_be_helped(reading, reply)
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr("lmmscore.session.can_be_helped", could_be_helped)
+        judge = ScriptedJudge(doubting(settling(False, False)))
+        run = lmmscore.run(bench, judge=judge, out=out)
+        assert (repairs(judge), sum(map(is_aside, judge.asked))) == (1, 0)
+        assert run.manifest.reader == "scripted"
+
+    again = lmmscore.run(bench, judge=f"replay:{out}", out=tmp_path / "again")
+    for name in ("scores.csv", "sessions.jsonl"):
+        assert (again.path / name).read_bytes() == (out / name).read_bytes()
+    before = (out / "scores.csv").read_bytes()
+    judge = ScriptedJudge(doubting(settling(False, False)))
+    lmmscore.run(bench, judge=judge, out=out)
+    assert (out / "scores.csv").read_bytes() == before
+    assert not judge.asked
+    publish(open_run(out), tmp_path / "run.zip")
+    assert verify(tmp_path / "run.zip").problems == ()

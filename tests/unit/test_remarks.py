@@ -59,7 +59,7 @@ def test_what_stands_apart_and_is_not_known_leaves_no_score(reply):
     """Closings, openings and captions may void scores in words that nobody has listed."""
     reading = read_text(reply, FOUR, 2)
     assert not reading.scores
-    assert reading.faults[0].kind == "disclaimed"
+    assert reading.faults[0].kind in {"disclaimed", "doubtful"}
 
 
 @pytest.mark.parametrize(
