@@ -1210,6 +1210,8 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
         return _claim_in_a_clause(line, index, known)
     if number.start == name.end:
         return None
+    if joint["sign"] == "|" and _shares_a_cell(line, index, number):
+        return None
     told = not joint[0].isspace()
     if told and (_MISSING_CELL.search(joint[0]) or _CLOSED_BEFORE_BAR.match(joint[0])):
         return None
@@ -1225,6 +1227,16 @@ def _claim_behind(line: _Stretch[Name], index: int, known: dict[int, Number]) ->
     return _Claim(index, number, strong)
 
 
+def _shares_a_cell(line: _Stretch[Name], index: int, number: Number) -> bool:
+    """Tell whether only signs part a number from the next name, and no bar: "realism | 8 •
+    quality"."""
+    following = line.limit(index)
+    if following == line.end:
+        return False
+    return _SIGNS_OF_A_CELL.fullmatch(line.text, number.end, following) is not None
+
+
+_SIGNS_OF_A_CELL = re.compile(r"[ ]*[•·:=–—→-]+[ ]*")
 # "Quality comes to 7, and realism to 5"
 _COMES_TO = re.compile(r"\bcomes[ ]to[ ][0-9]")
 _SEMICOLON = re.compile(r"[ ]*;")
@@ -1733,6 +1745,8 @@ def _touches_the_next(line: _Stretch[Name], claim: _Claim) -> bool:
 
 _PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/·•\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
+# "5/10. - Quality": the number may be of what follows.
+_STOP_AND_DASH = re.compile(r"\.[ ]*(?:[–—:→]|-[ ])[ ]*")
 _BEGINS_A_SENTENCE = re.compile(r"[ ](?!and\b|or\b)[a-z]{3,}[ ][a-z]")
 
 
@@ -1742,6 +1756,8 @@ def _is_parted(line: _Stretch[Name], claim: _Claim) -> bool:
     following = line.names[claim.label + 1]
     if _PARTED.match(text, place, following.start):
         return True
+    if _STOP_AND_DASH.fullmatch(text, place, following.start):
+        return False
     if not _BACKWARD.fullmatch(text, place, following.start):
         return True
     if claim.bracketed and _EXPLAINED.match(text, place, following.start):

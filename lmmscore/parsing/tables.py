@@ -265,7 +265,7 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
         # A single cell, "| Image 2 |", heads what follows.
         barred = "|" in line[0] and ("|" in line[0].strip(" >|") or _is_left_blank(run, line))
         rule = not barred and _RULE.fullmatch(line[0])
-        if run and rule and ("+" in line[0] or len(run) == 1):
+        if run and rule and ("+" in line[0] or (len(run) == 1 and not _is_scored(run[0]))):
             continue
 
         if barred and _continues(text, run, line):
@@ -276,6 +276,15 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
         run = [line] if barred else []
 
     yield from _table_of(run)
+
+
+def _is_scored(line: re.Match[str]) -> bool:
+    """Tell whether a line is a name and its number: a rule below it ends a list."""
+    cells = _bare_cells(line)
+    return len(cells) == 2 and _NUMBER_IN_IT.fullmatch(cells[1]) is not None
+
+
+_NUMBER_IN_IT = re.compile(r"[\W_]*[0-9]+(?:[.,][0-9]+)?(?:[ ]?/[ ]?[0-9]+)?[\W_]*")
 
 
 def _is_left_blank(run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:

@@ -330,8 +330,9 @@ def _write(writer: _Writer, text: str, start: int, end: int) -> None:
 
 
 # The end of a line and what the next one is indented by, amid words.
-_WRAP = re.compile(r"(?<=[^\W\d_]|,)[ ]?\n(?P<indent>[ \t]*+)(?=[^\W\d_])")
+_WRAP = re.compile(r"(?<=[^\W\d_]|,)[ ]?\n(?P<indent>[ \t]*+)(?=\w)")
 _FEWEST_BEFORE_A_WRAP = 45
+_FEWEST_IF_INDENTED = 24
 # What makes a line an entry or a heading, and no end of a sentence: "quality: 7", "Image 2 –".
 _LABELLED = re.compile(r"[^.!?\n]{0,40}?(?:[:=→|]|[ ][–—-][ ])")
 _ENDS_A_SENTENCE = re.compile(r"(?![a-z]{1,4}[.)][ ])(?:[^\n]*?[.,;!?)]|(?:[^\s]+[ ]){2})")
@@ -339,24 +340,43 @@ _LEADS_ON = re.compile(
     r"\b(?:an?|the|of|to|in|on|as|at|by|for|from|with|than|like|unlike|and|or|but|is|are|was|see"
     r"|also|that|which|compared|versus)\Z"
 )
+# "… as convincing as Image", and its number on the next line.
+_LEADS_TO_A_NUMBER = re.compile(
+    r"\b(?:of|to|in|as|by|from|with|than|like|unlike|see)[ ](?:\w+[ ])?"
+    r"(?:image|edit|picture|photo|output|result|candidate|method|option)\Z",
+    re.IGNORECASE,
+)
 
 
 def _wraps(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield where a sentence is broken over two lines: the first is long and stops amid it, the
-    next goes on in lower case, or is indented below it."""
+    """Yield where a sentence is broken over two lines."""
     for wrap in _WRAP.finditer(text, start, end):
         above = text[text.rfind("\n", 0, wrap.start()) + 1 : wrap.start()]
-        last, first = text[wrap.start() - 1], text[wrap.end()]
-        indented = len(wrap["indent"]) > len(above) - len(above.lstrip())
-        goes_on = first.islower() or indented or _LEADS_ON.search(above)
-        cased = first.islower() or first.isupper()
-        if not goes_on or not cased or not (last == "," or last.islower() or last.isupper()):
-            continue
-
-        if len(above.strip()) < _FEWEST_BEFORE_A_WRAP or "|" in above or above.startswith("#"):
+        if "|" in above or above.startswith("#") or not _goes_on(wrap, text, above):
             continue
         if not _LABELLED.match(text, wrap.end()) and _ENDS_A_SENTENCE.match(text, wrap.end()):
             yield wrap
+
+
+def _goes_on(wrap: re.Match[str], text: str, above: str) -> bool:
+    """Tell whether a long line stops amid a sentence, and the next goes on with it: in lower case,
+    indented below it, or with what the last word leads to."""
+    last, first = text[wrap.start() - 1], text[wrap.end()]
+    length = len(above.strip())
+    if first.isdecimal():
+        return length >= _FEWEST_IF_INDENTED and _LEADS_TO_A_NUMBER.search(above) is not None
+
+    # Where letters have no case, lines end without a stop.
+    cased = first.lower() != first.upper() and (last == "," or last.lower() != last.upper())
+    if not cased or length < _FEWEST_IF_INDENTED:
+        return False
+    if first.islower() and wrap["indent"]:
+        return True
+    if length < _FEWEST_BEFORE_A_WRAP:
+        return False
+
+    indented = len(wrap["indent"]) > len(above) - len(above.lstrip())
+    return first.islower() or indented or _LEADS_ON.search(above) is not None
 
 
 # Every mark begins with one of these, but for the spaces before a fence.

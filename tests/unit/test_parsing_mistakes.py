@@ -646,6 +646,11 @@ LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
         ),
         # A number before a name in brackets is its score: what stands below is not.
         ("Image 1\nScore: 3 (Realism)\nScore: 5 (Mood)\nImage 2\nS_acc: 4", 2, "2.acc 4"),
+        # A rule below a name and its number ends a list, and heads no table.
+        ("Image 1:\n+ S_qua |\n+ S_real | [4]\n---\n+ S_acc | [7]\n+ S_real | [9]", 2, "1.real 4"),
+        # A number is of the name that it shares a cell with, or is not parted from.
+        ("Image 1: none • realism | N/A • quality | 8 • preservation", 2, {}),
+        ("Image 1: N/A - S_acc N/A - S_pre 5/10. - S_qua 5/10. - S_real", 2, {}),
         # Images in brackets of their own stand behind their numbers.
         ("### Quality\n9 <image_1>\nno score <image_2>\n### Realism\n<image_1> –", 2, {}),
     ],
