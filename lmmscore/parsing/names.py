@@ -282,7 +282,7 @@ class Names:
         for name in self._factors_in(text, start, end):
             last = found[-1] if found else None
             between = text[last.end : name.start].strip() if last else ""
-            if last is not None and last.key == name.key and between in {"(", "[", "/", ""}:
+            if last is not None and last.key == name.key and between in {"(", "[", "/", ",", ""}:
                 found[-1] = FactorName(
                     last.key, last.start, name.end, last.in_words, name.position, last.modified
                 )

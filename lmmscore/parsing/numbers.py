@@ -1123,7 +1123,7 @@ _JOINT = re.compile(
        (?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*+\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
-    (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
+    (?:,[ ](?:(?:the|its|my)[ ])?(?:score|rating|grade|mark)(?=[ ]is\b|[ ]*[:=]))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
     (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
@@ -1794,7 +1794,7 @@ def _preferred(line: _Stretch[Name], ahead: _Claim, back: _Claim) -> _Claim | No
     A sign decides, `S_acc: 8 S_pre`; else how the stretch begins and ends: `S_acc 8 S_pre 7` goes
     from a name to a number, so that each number follows its name.
     """
-    if ahead.strong != back.strong:
+    if ahead.strong != back.strong and not _are_bracketed(line):
         return ahead if ahead.strong else back
 
     begins_with_a_name = line.names[0].start < line.numbers[0].start
@@ -1802,6 +1802,18 @@ def _preferred(line: _Stretch[Name], ahead: _Claim, back: _Claim) -> _Claim | No
     if begins_with_a_name == ends_with_a_name:
         return None
     return ahead if begins_with_a_name else back
+
+
+def _are_bracketed(line: _Stretch[Name]) -> bool:
+    """Tell whether all names stand in brackets, the first before any number: "(accuracy) 7
+    (quality) 6". Then a bracket behind a number joins nothing."""
+    if line.numbers[0].start < line.names[0].start:
+        return False
+    return all(
+        line.text[name.start - 1 : name.start] in {"(", "["}
+        and line.text[name.end : name.end + 1] in {")", "]"}
+        for name in line.names
+    )
 
 
 def _made(

@@ -485,6 +485,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     state = _State(
         by_paragraph=len(opened) > 1,
         headed=_plainly_headed(page),
+        titled=_titled(page),
         remarked=_has_remarks_below(page, scores),
     )
     for index, line in enumerate(page.lines):
@@ -502,6 +503,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.closed()
 
         state.leads = _stands_over_scores(page, index, scores)
+        before = replace(state)
         _place(page, line, state, has_scores, numbered)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
             several = scores[index] > 1 or len(line.keys) > 2
@@ -512,9 +514,30 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.describe(line)
         if page.n > 1 and _ends_in_a_heading(page, line):
             state.closed()
+        elif page.n > 1 and has_scores and _compares(line, before, state):
+            state.resumed(before)
+        elif _goes_through_images(line):
+            state.closed()
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+def _goes_through_images(line: Line) -> bool:
+    """Tell whether a line goes through several images on the factor that opens it: what stands
+    below is not of the last of them."""
+    opens = bool(line.factors) and line.factors[0].start <= line.head + 2
+    return opens and len({part.positions for part in line.parts[1:]}) > 1
+
+
+def _compares(line: Line, before: _State, after: _State) -> bool:
+    """Tell whether a line under one image's heading ends with another's score, which has a heading
+    of its own: "S_acc: 8. Image 4 got 3 for S_acc." What stands below is not of that one."""
+    if before.positions is None or before.positions == after.positions or line.heading:
+        return False
+    if not {before.positions, after.positions} <= after.titled:
+        return False
+    return not (line.gap and line.parts[0].named)
 
 
 def _heads_factors(line: Line) -> bool:
@@ -564,6 +587,18 @@ _SEVERAL = 2
 def _plainly_headed(page: Page) -> set[tuple[int, ...]]:
     """Return the images that have a line of their own, with nothing else on it."""
     return {line.images[0].positions for line in page.lines if _is_only_an_image(page, line)}
+
+
+def _titled(page: Page) -> set[tuple[int, ...]]:
+    """Return the images that have a line of their own: marked as a heading, or with a colon behind
+    it; "Evaluation of Image 2:"."""
+    return {
+        line.images[0].positions
+        for line in page.lines
+        if len(line.images) == 1
+        and not line.factors
+        and (line.heading or page.words(line).rstrip(" *_").endswith(":"))
+    } | _plainly_headed(page)
 
 
 def _is_only_an_image(page: Page, line: Line) -> bool:
@@ -698,6 +733,8 @@ class _State:
     """Whether scores have sentences on the lines right below them."""
     headed: Set[tuple[int, ...]] = frozenset()
     """The images that have a plain heading: words that lead to one of them elsewhere mention it."""
+    titled: Set[tuple[int, ...]] = frozenset()
+    """The images that have any line of their own which may be a heading."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         # Weights that are listed for each image have none before the first image.

@@ -83,6 +83,15 @@ _SCORED_ITEM = re.compile(
     r"[ ]*[:=–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]*/[ ]*[0-9]+)?(?:[ ]*points?)?[ ]*"
     r"(?:[–—(,;.]|-[ ])[ ]*"
 )
+_LEADS_TO_A_SUBJECT = re.compile(
+    r"\W*(?:(?:the|its|for|on|in|as[ ]for|regarding|concerning|and|here|now|terms[ ]of)\W+)*",
+    re.IGNORECASE,
+)
+_SET_AGAINST = re.compile(
+    r"\b(?:than|like|unlike|which|as|in|from|with|to|of|over|beside|vs\.?|versus)[ ]"
+    r"(?:that[ ]of[ ])?(?:the[ ])?\Z",
+    re.IGNORECASE,
+)
 _ITEM_JOINT = re.compile(r"[ ]*(?:[:=→–—(|]|-[ ]|gets\b|[0-9])")
 _WORDS = re.compile(r"[^\W\d_]+[ ][^\W\d_]+")
 _GOES_ON_IN_WORDS = re.compile(r"[ ](?!cannot\b|could\b|can\b|not\b|was\b|and\b)[a-z]{3,}[ ][a-z]")
@@ -262,7 +271,8 @@ _IN_VAIN = re.compile(
 
 _ONE_AND_A_SCORE = re.compile(r"1[ ]*[ :=→–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*")
 # Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
-_AMID_WORDS = re.compile(r"[\"'”’)]?(?:,?[ ]+[a-z]|[.,;][ ])")
+_AMID_WORDS = re.compile(rf"[\"'”’)]?(?!,[ ](?:{SCORE_LABEL})[ ]*[:=])(?:,?[ ]+[a-z]|[.,;][ ])")
+_LABEL_END = re.compile(r"[)\]*_ ]*:[ ]*")
 _LABEL_IN_WORDS = re.compile(r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?:[ ]+[^\W\d_]+[ ][^\W\d_]")
 _TWO_WORDS = re.compile(
     r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W|[\u3040-\u30ff\u4e00-\u9fff]{2,}[「『“《\"]"
@@ -576,8 +586,18 @@ class Prose:
         return [
             pair
             for pair in found
-            if not self._is_of_another(line, pair, factor) and not self._begins_a_reason(pair)
+            if not self._is_of_another(line, pair, factor)
+            and not self._begins_a_reason(pair)
+            and not self._is_compared_with(line, pair)
         ]
+
+    def _is_compared_with(self, line: Line, pair: Pair[ImageName]) -> bool:
+        """Tell whether an item only sets its image against the one before a number: "Image 1 –
+        closer to the source than Image 2: 6"."""
+        first = line.images[0]
+        if pair.backward or pair.name.start == first.start or first.start > line.head + 6:
+            return False
+        return _SET_AGAINST.search(self.text, first.end, pair.name.start) is not None
 
     def _begins_a_reason(self, pair: Pair[ImageName]) -> bool:
         """Tell whether what stands behind a number explains it, and an image is named there: "5:
@@ -692,6 +712,8 @@ class Prose:
     def _is_an_aside(self, line: Line, index: int, head: str) -> bool:
         """Tell whether a line under a factor explains it, and mentions another amid its words."""
         if self._pairs[index] or line.heading or head in line.keys:
+            return False
+        if _LABEL_END.fullmatch(self.text, line.factors[-1].end, line.end):
             return False
 
         def amid_words(factor: FactorName) -> bool:
@@ -871,9 +893,26 @@ class Prose:
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
 
-        bare = self._left_bare(line, found)
+        bare = None if self._is_an_item(line, index) else self._left_bare(line, found)
         if bare is not None:
             yield from self._below(line, index, bare)
+
+    def _is_amid_a_sentence(self, line: Line, factor: FactorName) -> bool:
+        """Tell whether a sentence about an image mentions a factor, and is not about it: "Image 4:
+        Only accuracy suffers more. Score: 8"."""
+        begins = max((image.end for image in line.images if image.end <= factor.start), default=0)
+        if not begins or not _AMID_WORDS.match(self.text, factor.end, line.end):
+            return False
+        sentence = SENTENCE_STOP.split(self.text[begins : factor.start].lstrip(" :–—-*"))[-1]
+        return _LEADS_TO_A_SUBJECT.fullmatch(sentence) is None
+
+    def _is_an_item(self, line: Line, index: int) -> bool:
+        """Tell whether a line is that of an image under a factor, and only mentions another factor:
+        "Image 4: Only accuracy suffers more. Score: 8"."""
+        head = self._heads[index]
+        if head is None or head in line.keys or not line.images or not line.factors:
+            return False
+        return line.images[0].start <= line.head + 2 and line.images[0].end < line.factors[0].start
 
     def _left_bare(self, line: Line, found: Sequence[Pair[FactorName]]) -> FactorName | None:
         """Return the factor that ends a line without a number: it may have one below."""
@@ -884,6 +923,8 @@ class Prose:
 
         if _BEFORE_A_BRACKET.search(self.text, line.head, bare[-1].start):
             # "Score: 3 (realism)": its number stands before it.
+            return None
+        if self.n > 1 and len(bare) == 1 and self._is_amid_a_sentence(line, bare[0]):
             return None
 
         if bare != line.factors:
