@@ -515,7 +515,10 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         if page.n > 1 and _ends_in_a_heading(page, line):
             state.closed()
         elif page.n > 1 and has_scores and _compares(line, before, state):
+            known = {before.positions, state.positions} <= state.titled
             state.resumed(before)
+            if not known:
+                state.closed()
         elif _goes_through_images(line):
             state.closed()
 
@@ -531,13 +534,12 @@ def _goes_through_images(line: Line) -> bool:
 
 
 def _compares(line: Line, before: _State, after: _State) -> bool:
-    """Tell whether a line under one image's heading ends with another's score, which has a heading
-    of its own: "S_acc: 8. Image 4 got 3 for S_acc." What stands below is not of that one."""
-    if before.positions is None or before.positions == after.positions or line.heading:
+    """Tell whether a line that no image opens goes on about one: "S_acc: 8. Image 4 got 3 for
+    S_acc." What stands below is not of that one."""
+    if before.positions == after.positions or line.heading:
         return False
-    if not {before.positions, after.positions} <= after.titled:
-        return False
-    return not (line.gap and line.parts[0].named)
+    opened = line.parts[0].named and (line.gap or after.positions not in after.titled)
+    return len(line.parts) > 1 and not opened
 
 
 def _heads_factors(line: Line) -> bool:
@@ -1299,6 +1301,10 @@ def _checked(positions: tuple[int, ...], n: int) -> tuple[int, ...]:
     return positions
 
 
+_ORNAMENT = " (*[=~_–—>|<«»/\\•·▶◀→#@%§※{}])\"'-"
+"""What may stand around the name of an image where it heads something: "=== Image 2 ==="."""
+
+
 def _head_image(page: Page, line: Line) -> ImageName | None:
     """Return the images that head a line: `Image 3:`, `Scores of the third image (…):`."""
     if not line.images:
@@ -1306,7 +1312,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
 
     image = line.images[0]
     lead = page.text[line.head : image.start]
-    at_start = lead.strip(" (*[").lower() in {"", "l'", "l’"}
+    at_start = lead.strip(_ORNAMENT).lower() in {"", "l'", "l’"}
     if not _may_lead_in(line, lead, image, at_start=at_start):
         return None
 
@@ -1332,6 +1338,8 @@ def _stop_behind(page: Page, line: Line, image: ImageName, lead: str) -> str | N
     "Now Image 6." heads something, "Sharper (see Image 1)." does not.
     """
     stop = _STOP.match(page.text, image.end, line.end)
+    if stop is None and not page.text[image.end : line.end].strip(_ORNAMENT):
+        return ""
     if stop is None or (stop["stop"] == "." and ("(" in lead or not heads_plainly(lead))):
         return None
     return stop["stop"]
