@@ -1062,7 +1062,7 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
         if not _is_given_for(line.text, claim.number, starts)
     }
     forward, backward = _without_joint_claims(line, forward, backward)
-    if _ends_with_a_number(line, forward):
+    if _ends_with_a_number(line, forward) or (backward and _are_bracketed(line)):
         backward = {}
 
     if _opens_with_a_number(line, backward):
@@ -1794,7 +1794,7 @@ def _preferred(line: _Stretch[Name], ahead: _Claim, back: _Claim) -> _Claim | No
     A sign decides, `S_acc: 8 S_pre`; else how the stretch begins and ends: `S_acc 8 S_pre 7` goes
     from a name to a number, so that each number follows its name.
     """
-    if ahead.strong != back.strong and not _are_bracketed(line):
+    if ahead.strong != back.strong:
         return ahead if ahead.strong else back
 
     begins_with_a_name = line.names[0].start < line.numbers[0].start

@@ -87,6 +87,7 @@ _LEADS_TO_A_SUBJECT = re.compile(
     r"\W*(?:(?:the|its|for|on|in|as[ ]for|regarding|concerning|and|here|now|terms[ ]of)\W+)*",
     re.IGNORECASE,
 )
+_RELATIVE = re.compile(r",?[ ](?:which|who|that)\b")
 _SET_AGAINST = re.compile(
     r"\b(?:than|like|unlike|which|as|in|from|with|to|of|over|beside|vs\.?|versus)[ ]"
     r"(?:that[ ]of[ ])?(?:the[ ])?\Z",
@@ -1520,7 +1521,10 @@ class Prose:
             if not since <= image.start < pair.start or image.positions == positions:
                 continue
 
-            if not _CLAUSE_ENDS.search(self.text, image.end, pair.start):
+            # "Unlike Image 1, which got 8 for quality, …"
+            relative = _RELATIVE.match(self.text, image.end, pair.start)
+            begins = relative.end() if relative else image.end
+            if not _CLAUSE_ENDS.search(self.text, begins, pair.start):
                 return positions is not None or self.n > 1
 
         return False

@@ -726,3 +726,45 @@ def test_a_missing_score_is_missing_in_whatever_words(missing):
     reply = f"S_acc: {missing} vs. 3/10\nS_pre: 6\nS_qua: {missing}\n7/10 would be usual."
     assert _found(reply, 1) in ({"1.pre": 6}, {})
     assert _found(f"S_acc\n- Image 1: {missing}\n- Image 2: 4", 2) == {"2.acc": 4}
+
+
+@pytest.mark.parametrize(
+    "heading", ["**Image {}**", "=== Image {} ===", "Evaluation of Image {}:", "Image {}"]
+)
+@pytest.mark.parametrize("joint", [" ", "\n"])
+def test_a_comparison_at_the_end_of_an_entry_heads_nothing(heading, joint):
+    """What stands below it is of the image whose list it is, or of nobody known."""
+    entries = f"S_acc: 6.{joint}The hat is blue. Image 2 got 9 for S_acc.\nS_pre: 7\nS_qua: 4"
+    reply = f"{heading.format(1)}\n{entries}\n\n{heading.format(2)}\nS_acc: 9\nS_real: 3"
+    wanted = {"1.acc": 6, "1.pre": 7, "1.qua": 4, "2.acc": 9, "2.real": 3}
+    assert _found(reply, 2).items() <= wanted.items()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "closer to the source than Image 2: 6",
+        "the hat is red, unlike in Image 2: score 6",
+        "only realism suffers more: score 6/10",
+        "Only realism suffers more. Score: 6",
+    ],
+)
+def test_what_an_item_is_compared_with_is_not_scored(item):
+    """The image at its head is, on the factor above it."""
+    found = _found(f"Accuracy\n- Image 1 – {item}\n- Image 2: 8\n\nQuality\n- Image 1: 3", 2)
+    assert found.items() <= {"1.acc": 6, "2.acc": 8, "1.qua": 3}.items()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Image 2 — Unlike Image 1, which got 8 for S_acc, Image 2 gets no S_acc score from me.",
+        "Image 2: (S_acc) 7   (S_pre) 6   (S_qua) 8   (S_real) not scored",
+        "Image 2: S_acc, score: n/a · S_pre, score: 3",
+    ],
+)
+def test_no_number_is_shifted_to_a_name_without_one(reply):
+    """It is the other image's, or that of the name before it."""
+    given = {"1.acc": 8} if "Unlike" in reply else {"2.acc": 7, "2.pre": 6, "2.qua": 8}
+    given = {"2.pre": 3} if "score: n/a" in reply else given
+    assert _found(reply, 2).items() <= given.items()
