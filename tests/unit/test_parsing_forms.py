@@ -144,6 +144,48 @@ def test_a_reason_may_come_before_its_score():
 
 
 @pytest.mark.parametrize(
+    "end",
+    [". Score {}.", ". Rating of {}", ". **{}**", ". ({})", ". → {}", " → {}", " => {}."],
+)
+def test_a_bare_number_may_end_each_entry(end):
+    """Where entries go that way, it is a sentence of its own, or an arrow leads to it."""
+    reasons = [
+        "Only one boat has a sail",
+        "The pier is gone",
+        "Sharp throughout",
+        "The mast is bent",
+    ]
+    names = ["Accuracy", "Preservation", "Quality", "Realism"]
+    lists = [
+        "\n".join(
+            f"- {name} — {reason}{end.format(score)}"
+            for name, reason, score in zip(names, reasons, of_one, strict=True)
+        )
+        for of_one in BOTH.values()
+    ]
+    assert scores(lists[0], 1) == {1: BOTH[1]}
+    assert scores(f"**Image 1**\n\n{lists[0]}\n\n**Image 2**\n\n{lists[1]}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("The boat is gone. 1", "Nothing else is. 2", "Sharp. 3", "Bent mast. 4"),
+        ("See fig. 7", "See fig. 5", "See fig. 9", "See fig. 6"),
+        ("Its rank → 7", "Its rank → 5", "Its rank → 9", "Its rank → 6"),
+        ("It could be a → 7", "It might be a → 5", "If it were sharp → 9", "at the most → 6"),
+        ("The boat is gone. 7", "Nothing else.", "Sharp.", "A bent mast, I fear."),
+        ("how well it is done (10)", "what is kept (10)", "how sharp (10)", "how real (10)"),
+    ],
+)
+def test_a_number_at_the_end_may_be_none(ends):
+    """What counts the entries, refers to something, is supposed, or ends one entry only."""
+    names = ["S_acc", "S_pre", "S_qua", "S_real"]
+    reply = "\n".join(f"- {name}: {end}" for name, end in zip(names, ends, strict=True))
+    assert scores(reply, 1) == {}
+
+
+@pytest.mark.parametrize(
     ("reply", "score"),
     [
         ("The boats look real. Overall, I'd rate this edit 8 out of 10.", 8),
