@@ -481,10 +481,16 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     named = any(line.images for line in page.lines) or _letters_recur(page)
     numbered = None if named or page.n < 2 else _numbers_name_images(page, scores)
     opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
-    _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
+    headed = _plainly_headed(page)
+    listed = [
+        index
+        for index in opened
+        if scores[index] or (not headed and _leads_to_a_list(page, index, scores))
+    ]
+    _mark_own_paragraphs(page, [page.lines[index] for index in listed])
     state = _State(
         by_paragraph=len(opened) > 1,
-        headed=_plainly_headed(page),
+        headed=headed,
         remarked=_has_remarks_below(page, scores),
     )
     for index, line in enumerate(page.lines):
@@ -630,11 +636,29 @@ def _is_opened_by_an_image(page: Page, line: Line) -> bool:
     return heads_plainly(lead) and _COMPARES.search(lead) is None
 
 
+def _leads_to_a_list(page: Page, index: int, scores: Sequence[int]) -> bool:
+    """Tell whether a paragraph of sentences stands over a list of scores, or a table, with nothing
+    but sentences between, and no heading over it."""
+    if not page.lines[index].gap or (index and page.lines[index - 1].heading):
+        return False
+
+    for below, line in enumerate(page.lines[index:], index):
+        if page.in_table(line) or (scores[below] and below > index):
+            return below > index
+        if below > index and (line.images or line.factors or line.heading or line.number):
+            return _is_opened_by_a_factor(line) and not line.images
+        if _SENTENCE.search(page.words(line).rstrip(" *_")) is None:
+            return False
+
+    return False
+
+
 def _mark_own_paragraphs(page: Page, opened: Sequence[Line]) -> None:
     """Mark the paragraphs that give scores and open with an image, where each image has just one.
 
     "Image 1 does what was asked. … I give it 8 for accuracy …" heads itself then, which one such
-    sentence amid the scores of another image would not. "#1 Edit 5" is a rank and its image.
+    sentence amid the scores of another image would not; so does "Image 1 does what was asked." with
+    a list below it. "#1 Edit 5" is a rank and its image.
     """
     positions = sorted(line.images[0].positions for line in opened)
     if any(_is_left_empty(page, line, line.images[0]) for line in opened):
@@ -877,7 +901,7 @@ def _is_mentioned_amid(page: Page, line: Line, positions: tuple[int, ...], state
     """Tell whether a line between the heading of one image and its scores, or amid these, only
     mentions another: "See image 2.", "Requested edit 2: the dog", "**Image 2 is better here.**"
     """
-    if state.positions == positions or not line.images:
+    if state.positions == positions or not line.images or line.own:
         return False
 
     image = line.images[0]
@@ -1004,7 +1028,7 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
     if _BARE_ITEM.match(page.text, start, line.end) and not line.heading:
         return True
     behind = line.images[0].end if line.images else start
-    if len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
+    if not line.own and len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
         return True
     if line.images and page.text[line.head : line.images[0].start].strip() == "for":
         # "for Image 2", where its number is left out.

@@ -185,6 +185,41 @@ def test_a_number_at_the_end_may_be_none(ends):
     assert scores(reply, 1) == {}
 
 
+SYMBOLS = ("S_acc", "S_pre", "S_qua", "S_real")
+FIRST, SECOND = (
+    "\n".join(f"- {name}: {score}" for name, score in zip(SYMBOLS, row, strict=True))
+    for row in BOTH.values()
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("**Image 1** paints 2 of the 3 boats red.", "**Image 2** leaves them all blue."),
+        ("My findings:\n\nImage 1 turns the boat red.", "Image 2 does not. Cf. Image 1."),
+        ("In Image 1, the boat is red.\n\nIts mast is gone.", "In Image 2, it is blue.\n\nAlas!"),
+        ("Bild 1 zeigt das Boot in Rot.", "Bild 2 lässt es, wie es war."),
+    ],
+)
+def test_a_paragraph_that_opens_with_an_image_heads_the_list_below_it(above, below):
+    """Each image has one such paragraph, and no other heading."""
+    assert scores(f"{above}\n\n{FIRST}\n\n{below}\n\n{SECOND}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"### Image 1\n\nImage 2 is sharper.\n\n{FIRST}\n\n### Image 2\n\nImage 1 is not.\n\n{SECOND}",
+        f"{FIRST}\n\nImage 1 turns the boat red.\n\n{SECOND}\n\nImage 2 leaves it blue.",
+        f"Image 1 turns the boat red.\n\nImage 2 leaves it blue.\n\n{FIRST}\n\n{SECOND}",
+        f"Image 1 turns the boat red.\n\n{FIRST}\n\nThe other leaves it blue.\n\n{SECOND}",
+    ],
+)
+def test_a_paragraph_about_an_image_may_head_nothing(reply):
+    """Where headings, order or number of the lists speak against it, nobody knows whose they are."""
+    assert scores(reply, 2) == {}
+
+
 @pytest.mark.parametrize(
     ("reply", "score"),
     [
