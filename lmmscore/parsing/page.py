@@ -65,6 +65,8 @@ _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE
 _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
+_ITS_OWN_NUMBER = re.compile(r"[(\[]?(?P<number>[0-9]{1,2})[.)\]]?[ ]*")
+_FEWEST_LETTERS = 4
 _BEHIND_A_RANK = re.compile(r"[ ]*(?:[:–—]|-[ ])[ ]*")
 # What may be numbered besides images: "Report, version 2".
 _OF_ANSWERS = frozenset(("version", "attempt", "entry", "item", "submission", "option", "system"))
@@ -354,6 +356,8 @@ class Page:
         if self._is_ranked(images):
             images = images[1:]
             head = images[0].start
+        elif images and self._is_numbered_twice(images[0], head):
+            head = images[0].start
 
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
@@ -362,9 +366,12 @@ class Page:
         words = self.text[head:end]
         factor = self.names.factor_named(words) if self.names.is_name(words) else None
         if factor is None:
-            # "Acc.: 8"
-            words = words.partition(":")[0].rstrip()
-            factor = self.names.abbreviated(words)
+            # "Acc.: 8", "Qual: 8"
+            words, _, behind = words.partition(":")
+            words = words.rstrip()
+            scored = len(words) >= _FEWEST_LETTERS and behind.lstrip()[:1].isdigit()
+            cut = words if "." in words or not scored else f"{words}."
+            factor = self.names.abbreviated(cut)
 
         return [FactorName(factor.key, head, head + len(words), in_words=True)] if factor else []
 
@@ -382,6 +389,11 @@ class Page:
         if len(images) < 2 or not self._is_hashed(images[0]) or self._is_hashed(images[1]):
             return False
         return _BEHIND_A_RANK.fullmatch(self.text, images[0].end, images[1].start) is not None
+
+    def _is_numbered_twice(self, image: ImageName, head: int) -> bool:
+        """Tell whether an image has its own number before it, too: "1 Image 1", "1️⃣ Image 1"."""
+        number = _ITS_OWN_NUMBER.fullmatch(self.text, head, image.start)
+        return number is not None and image.positions == (int(number["number"]),)
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -580,6 +592,14 @@ def _is_only_an_image(page: Page, line: Line) -> bool:
     return stop is not None and not page.text[stop.end() : line.end].strip(" *_#)]:.")
 
 
+def _is_a_title(page: Page, line: Line) -> bool:
+    """Tell whether a line is marked as the heading of the image it begins with, with a few words
+    on it: "**Image 1 – red boat**"."""
+    if not line.heading or line.images[0].start > line.head:
+        return False
+    return _STOP.match(page.text, line.images[0].end, line.end) is not None
+
+
 # "↑ Image 1", "(The table above is for Image 2.)": what stands before or behind the image's name.
 _ABOVE = re.compile(
     r"""
@@ -605,6 +625,7 @@ def _withdraw_what_is_named_below(page: Page, scores: Sequence[int]) -> None:
         or (scores[index] and line.factors and line.factors[0].start - line.head < 2)
     ]
     below = alone and listed and listed[0] < alone[0] and alone[-1] > listed[-1]
+    below = below and not any(_is_a_title(page, page.lines[index]) for index in heads[:1])
     if not below and not any(_speaks_of_above(page, page.lines[index]) for index in heads):
         return
 

@@ -125,6 +125,13 @@ def scores(reply, n, factors=FOUR):
         "S_acc is 7 and 4 for Images 1 and 2, respectively; S_pre is 5 and 8; S_qua is 9 and 3; "
         "S_real is 6 and 2.",
         "image;S_acc;S_pre;S_qua;S_real;comment\n1;7;5;9;6;a mast\n2;4;8;3;2;unedited",
+        "**1️⃣ Image 1**\nAcc: 7/10 – red\nPres: 5/10\nQual: 9/10\nReal: 6/10\n\n"
+        "**2️⃣ Image 2**\nAcc: 4/10\nPres: 8/10\nQual: 3/10 – blue\nReal: 2/10",
+        "Image 1\n  Editing Accuracy ...... 7\n  Context Preservation . 5\n  Quality ...... 9\n"
+        "  Realism ...... 6\n\nImage 2\n  Editing Accuracy ...... 4\n  Context Preservation . 8/10\n"
+        "  Quality ...... 3\n  Realism ...... 2",
+        "**Image 1 – red boat**\n\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n**Image 2 – blue boat**"
+        "\n\nS_acc: 4\nS_pre: 8\nS_qua: 3\nS_real: 2\n\n**Ranking**\n\n1. Image 1\n2. Image 2",
     ],
 )
 def test_a_layout_that_a_person_reads_without_doubt_is_read(reply):
