@@ -1120,7 +1120,10 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
 
 
 def _has_no_sentences(page: Page, line: Line) -> bool:
-    """Tell whether a line is a row of a table, or lists what the columns of numbers are."""
+    """Tell whether a line is a row of a table, lists what the columns of numbers are, or has no
+    more than a sign."""
+    if line.end - line.head < 2:
+        return True
     return page.in_table(line) or page.names.keys_listed(page.text, line.head, line.end)
 
 

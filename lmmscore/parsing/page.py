@@ -65,6 +65,8 @@ _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE
 _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
+_ITS_OWN_NUMBER = re.compile(r"[(\[]?(?P<number>[0-9]{1,2})[.)\]]?[ ]*")
+_FEWEST_LETTERS = 4
 _BEHIND_A_RANK = re.compile(r"[ ]*(?:[:–—]|-[ ])[ ]*")
 # What may be numbered besides images: "Report, version 2".
 _OF_ANSWERS = frozenset(("version", "attempt", "entry", "item", "submission", "option", "system"))
@@ -354,6 +356,8 @@ class Page:
         if self._is_ranked(images):
             images = images[1:]
             head = images[0].start
+        elif images and self._is_numbered_twice(images[0], head):
+            head = images[0].start
 
         return Line(start, end, head, number, heading, factors, named, images, gap)
 
@@ -362,9 +366,12 @@ class Page:
         words = self.text[head:end]
         factor = self.names.factor_named(words) if self.names.is_name(words) else None
         if factor is None:
-            # "Acc.: 8"
-            words = words.partition(":")[0].rstrip()
-            factor = self.names.abbreviated(words)
+            # "Acc.: 8", "Qual: 8"
+            words, _, behind = words.partition(":")
+            words = words.rstrip()
+            scored = len(words) >= _FEWEST_LETTERS and behind.lstrip()[:1].isdigit()
+            cut = words if "." in words or not scored else f"{words}."
+            factor = self.names.abbreviated(cut)
 
         return [FactorName(factor.key, head, head + len(words), in_words=True)] if factor else []
 
@@ -382,6 +389,11 @@ class Page:
         if len(images) < 2 or not self._is_hashed(images[0]) or self._is_hashed(images[1]):
             return False
         return _BEHIND_A_RANK.fullmatch(self.text, images[0].end, images[1].start) is not None
+
+    def _is_numbered_twice(self, image: ImageName, head: int) -> bool:
+        """Tell whether an image has its own number before it, too: "1 Image 1", "1️⃣ Image 1"."""
+        number = _ITS_OWN_NUMBER.fullmatch(self.text, head, image.start)
+        return number is not None and image.positions == (int(number["number"]),)
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
@@ -481,11 +493,17 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
     named = any(line.images for line in page.lines) or _letters_recur(page)
     numbered = None if named or page.n < 2 else _numbers_name_images(page, scores)
     opened = [index for index, line in enumerate(page.lines) if _is_opened_by_an_image(page, line)]
-    _mark_own_paragraphs(page, [page.lines[index] for index in opened if scores[index]])
+    headed = _plainly_headed(page)
+    listed = [
+        index
+        for index in opened
+        if scores[index] or (not headed and _leads_to_a_list(page, index, scores))
+    ]
+    _mark_own_paragraphs(page, [page.lines[index] for index in listed])
     state = _State(
         by_paragraph=len(opened) > 1,
-        headed=_plainly_headed(page),
-        titled=_titled(page),
+        headed=headed,
+        titled=headed | _titled(page),
         remarked=_has_remarks_below(page, scores),
     )
     for index, line in enumerate(page.lines):
@@ -503,7 +521,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.closed()
 
         state.leads = _stands_over_scores(page, index, scores)
-        before = replace(state)
+        before = replace(state) if has_scores and line.images else state
         _place(page, line, state, has_scores, numbered)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
             several = scores[index] > 1 or len(line.keys) > 2
@@ -514,7 +532,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.describe(line)
         if page.n > 1 and _ends_in_a_heading(page, line):
             state.closed()
-        elif page.n > 1 and has_scores and _compares(line, before, state):
+        elif page.n > 1 and before is not state and _compares(line, before, state):
             known = {before.positions, state.positions} <= state.titled
             state.resumed(before)
             if not known:
@@ -600,7 +618,7 @@ def _titled(page: Page) -> set[tuple[int, ...]]:
         if len(line.images) == 1
         and not line.factors
         and (line.heading or page.words(line).rstrip(" *_").endswith(":"))
-    } | _plainly_headed(page)
+    }
 
 
 def _is_only_an_image(page: Page, line: Line) -> bool:
@@ -609,6 +627,14 @@ def _is_only_an_image(page: Page, line: Line) -> bool:
 
     stop = _STOP.match(page.text, line.images[0].end, line.end)
     return stop is not None and not page.text[stop.end() : line.end].strip(" *_#)]:.")
+
+
+def _is_a_title(page: Page, line: Line) -> bool:
+    """Tell whether a line is marked as the heading of the image it begins with, with a few words
+    on it: "**Image 1 – red boat**"."""
+    if not line.heading or line.images[0].start > line.head:
+        return False
+    return _STOP.match(page.text, line.images[0].end, line.end) is not None
 
 
 # "↑ Image 1", "(The table above is for Image 2.)": what stands before or behind the image's name.
@@ -636,6 +662,7 @@ def _withdraw_what_is_named_below(page: Page, scores: Sequence[int]) -> None:
         or (scores[index] and line.factors and line.factors[0].start - line.head < 2)
     ]
     below = alone and listed and listed[0] < alone[0] and alone[-1] > listed[-1]
+    below = below and not any(_is_a_title(page, page.lines[index]) for index in heads[:1])
     if not below and not any(_speaks_of_above(page, page.lines[index]) for index in heads):
         return
 
@@ -667,11 +694,29 @@ def _is_opened_by_an_image(page: Page, line: Line) -> bool:
     return heads_plainly(lead) and _COMPARES.search(lead) is None
 
 
+def _leads_to_a_list(page: Page, index: int, scores: Sequence[int]) -> bool:
+    """Tell whether a paragraph of sentences stands over a list of scores, or a table, with nothing
+    but sentences between, and no heading over it."""
+    if not page.lines[index].gap or (index and page.lines[index - 1].heading):
+        return False
+
+    for below, line in enumerate(page.lines[index:], index):
+        if page.in_table(line) or (scores[below] and below > index):
+            return below > index
+        if below > index and (line.images or line.factors or line.heading or line.number):
+            return _is_opened_by_a_factor(line) and not line.images
+        if _SENTENCE.search(page.words(line).rstrip(" *_")) is None:
+            return False
+
+    return False
+
+
 def _mark_own_paragraphs(page: Page, opened: Sequence[Line]) -> None:
     """Mark the paragraphs that give scores and open with an image, where each image has just one.
 
     "Image 1 does what was asked. … I give it 8 for accuracy …" heads itself then, which one such
-    sentence amid the scores of another image would not. "#1 Edit 5" is a rank and its image.
+    sentence amid the scores of another image would not; so does "Image 1 does what was asked." with
+    a list below it. "#1 Edit 5" is a rank and its image.
     """
     positions = sorted(line.images[0].positions for line in opened)
     if any(_is_left_empty(page, line, line.images[0]) for line in opened):
@@ -916,7 +961,7 @@ def _is_mentioned_amid(page: Page, line: Line, positions: tuple[int, ...], state
     """Tell whether a line between the heading of one image and its scores, or amid these, only
     mentions another: "See image 2.", "Requested edit 2: the dog", "**Image 2 is better here.**"
     """
-    if state.positions == positions or not line.images:
+    if state.positions == positions or not line.images or line.own:
         return False
 
     image = line.images[0]
@@ -1043,7 +1088,7 @@ def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple
     if _BARE_ITEM.match(page.text, start, line.end) and not line.heading:
         return True
     behind = line.images[0].end if line.images else start
-    if len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
+    if not line.own and len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
         return True
     if line.images and page.text[line.head : line.images[0].start].strip() == "for":
         # "for Image 2", where its number is left out.

@@ -17,6 +17,7 @@ from lmmscore.parsing.numbers import (
     competitors,
     counts,
     entry_fault,
+    is_hedged,
     number_at,
     numbers_in,
     outside,
@@ -299,7 +300,8 @@ _I_GIVE = (
 )
 # "… Score: 8/10.", "… Therefore I give 7.": but not "Overall score: 8."
 _GIVEN_AT_THE_END = re.compile(
-    rf"(?:(?:^|[.,!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:{SCORE_LABEL})[ ]*[:=]"
+    rf"(?:(?:^|[.,!?;:(–—→-][ ]*|\b(?:my|the|sub-?|this)[ ])(?:{SCORE_LABEL})"
+    r"[ ]*(?:[:=–—-]|(?<=[ ])(?:of|is|von|de|di)\b|(?<=[ ])(?=[0-9]))"
     rf"|\b{_I_GIVE}|\b(?:so|hence|thus|therefore)[ ]*[:,]?(?:[ ]*{_I_GIVE})?)"
     r"[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
@@ -310,6 +312,18 @@ _I_GIVE_AT_THE_END = re.compile(
     r"(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]{1,3})?[ ]*[)\].!]*$",
     re.IGNORECASE,
 )
+_ARROW = r"(?:→|⇒|➜|➔|➡|->|=>)"
+# "… The suit matches. 9", "… The rug is gone. → 4", "… It floats → 4": not "see fig. 9".
+_CLOSING = re.compile(
+    r"(?:(?:\b(?!(?:abb|approx|art|ca|cf|ex|fig|figs|img|max|min|no|nos|nr|num|pos|pp|ref|sec|tab"
+    r"|vol|vs)\.)[^\W\d_]{2,20}[)\"'”’]{0,2}[.!?][)\"'”’]?[ ]+|[。！？][ ]*)"
+    rf"(?:{_ARROW}[ ]*|[–—-][ ]+|\()?|(?P<arrow>{_ARROW})[ ]*)"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*[).!。]*$",
+    re.IGNORECASE,
+)
+_LONGEST_CLOSING = 32
+_FEW_WORDS = 2
+_SUPPOSES = re.compile(r"\b(?:would|could|should|might|may|perhaps|maybe)\b", re.IGNORECASE)
 # "S_acc: not scored vs. 3/10", "S_acc: – vs. 3/10", "S_acc   —   3/10"
 _DENIED = re.compile(
     rf"\W*{NO_SCORE}|[ :]*[-–—?]+[ ]*(?:vs\b|versus\b|and\b|[/,;&])|[ )\]]*[ ]{{2}}[-–—?]+[ ]{{2}}",
@@ -373,6 +387,8 @@ class Prose:
         self._drop_section_numbers()
         self._drop_counts()
         self._drop_labels()
+        self._closings = self._closing_numbers()
+        """Where bare numbers stand that close the entries they are the scores of, by line."""
         self._above: list[str | None] = []
         """For each line, the last factor above that stands alone, as a heading does."""
         self._asides: set[int] = set()
@@ -478,6 +494,41 @@ class Prose:
         if sum(each is not None for each in behind) >= fewest:
             for index, _ in labelled:
                 self._pairs[index] = [pair for pair in self._pairs[index] if pair.value != 1]
+
+    def _closing_numbers(self) -> dict[int, int]:
+        """Return where entries end in a bare number, where they usually do: "Quality: Good fluff on
+        the trim. → 8". Numbers that may count something are none."""
+        opened = [
+            line
+            for line, found in zip(self.page.lines, self._pairs, strict=True)
+            if line.factors and line.factors[0].start - line.head < 3 and not found
+        ]
+        closed: dict[int, re.Match[str]] = {}
+        keys: set[str] = set()
+        for line in opened:
+            tail = max(line.factors[-1].end, line.end - _LONGEST_CLOSING)
+            closing = _CLOSING.search(self.text, tail, line.end)
+            if closing is not None and self._may_close(line, closing):
+                closed[line.start] = closing
+                keys.add(line.factors[0].key)
+
+        if len(keys) < 2 or 2 * len(closed) < len(opened):
+            return {}
+        if _counts_up([Fraction(closing["value"]) for closing in closed.values()]):
+            return {}
+        return {start: closing.start("value") for start, closing in closed.items()}
+
+    def _may_close(self, line: Line, closing: re.Match[str]) -> bool:
+        """Tell whether a bare number is a sentence of its own, or an arrow leads to it from one:
+        not "Rank → 4", "could be → 4"."""
+        if closing["arrow"] is None:
+            return True
+
+        place = closing.start("arrow")
+        words = self.text[line.factors[0].end : place]
+        if len(words.split()) <= _FEW_WORDS or _SUPPOSES.search(words):
+            return False
+        return not (is_no_verdict(words) or is_hedged(self.text, line.head, place))
 
     def _begins(self, line: Line, image: ImageName) -> int:
         """Return where the name of an image begins, with its own number before it: "4. Image 4"."""
@@ -1840,10 +1891,11 @@ class Prose:
             return None
 
         given = _GIVEN_AT_THE_END.search(rest)
-        if given is not None:
-            sentence = SENTENCE_STOP.split(rest[: given.start("value")].lstrip(" :"))[-1]
-            place = name.end + given.start("value")
-            begins = min(place - len(sentence), name.end + given.start())
+        closing = self._closings.get(line.start)
+        if given is not None or closing is not None:
+            place = name.end + given.start("value") if given else closing or name.end
+            sentence = SENTENCE_STOP.split(self.text[name.end : place].lstrip(" :"))[-1]
+            begins = min(place - len(sentence), name.end + given.start() if given else place)
             another = self.n > 1 and any(begins <= image.end <= place for image in line.images)
             return None if another or CONDITION.search(sentence) else place
 

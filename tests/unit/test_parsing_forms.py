@@ -125,6 +125,13 @@ def scores(reply, n, factors=FOUR):
         "S_acc is 7 and 4 for Images 1 and 2, respectively; S_pre is 5 and 8; S_qua is 9 and 3; "
         "S_real is 6 and 2.",
         "image;S_acc;S_pre;S_qua;S_real;comment\n1;7;5;9;6;a mast\n2;4;8;3;2;unedited",
+        "**1️⃣ Image 1**\nAcc: 7/10 – red\nPres: 5/10\nQual: 9/10\nReal: 6/10\n\n"
+        "**2️⃣ Image 2**\nAcc: 4/10\nPres: 8/10\nQual: 3/10 – blue\nReal: 2/10",
+        "Image 1\n  Editing Accuracy ...... 7\n  Context Preservation . 5\n  Quality ...... 9\n"
+        "  Realism ...... 6\n\nImage 2\n  Editing Accuracy ...... 4\n  Context Preservation . 8/10\n"
+        "  Quality ...... 3\n  Realism ...... 2",
+        "**Image 1 – red boat**\n\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n**Image 2 – blue boat**"
+        "\n\nS_acc: 4\nS_pre: 8\nS_qua: 3\nS_real: 2\n\n**Ranking**\n\n1. Image 1\n2. Image 2",
     ],
 )
 def test_a_layout_that_a_person_reads_without_doubt_is_read(reply):
@@ -141,6 +148,83 @@ def test_a_reason_may_come_before_its_score():
         "S_real: The mast bends. 6/10"
     )
     assert scores(reply, 1) == {1: (7, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [". Score {}.", ". Rating of {}", ". **{}**", ". ({})", ". → {}", " → {}", " => {}."],
+)
+def test_a_bare_number_may_end_each_entry(end):
+    """Where entries go that way, it is a sentence of its own, or an arrow leads to it."""
+    reasons = [
+        "Only one boat has a sail",
+        "The pier is gone",
+        "Sharp throughout",
+        "The mast is bent",
+    ]
+    names = ["Accuracy", "Preservation", "Quality", "Realism"]
+    lists = [
+        "\n".join(
+            f"- {name} — {reason}{end.format(score)}"
+            for name, reason, score in zip(names, reasons, of_one, strict=True)
+        )
+        for of_one in BOTH.values()
+    ]
+    assert scores(lists[0], 1) == {1: BOTH[1]}
+    assert scores(f"**Image 1**\n\n{lists[0]}\n\n**Image 2**\n\n{lists[1]}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("The boat is gone. 1", "Nothing else is. 2", "Sharp. 3", "Bent mast. 4"),
+        ("See fig. 7", "See fig. 5", "See fig. 9", "See fig. 6"),
+        ("Its rank → 7", "Its rank → 5", "Its rank → 9", "Its rank → 6"),
+        ("It could be a → 7", "It might be a → 5", "If it were sharp → 9", "at the most → 6"),
+        ("The boat is gone. 7", "Nothing else.", "Sharp.", "A bent mast, I fear."),
+        ("how well it is done (10)", "what is kept (10)", "how sharp (10)", "how real (10)"),
+    ],
+)
+def test_a_number_at_the_end_may_be_none(ends):
+    """What counts the entries, refers to something, is supposed, or ends one entry only."""
+    names = ["S_acc", "S_pre", "S_qua", "S_real"]
+    reply = "\n".join(f"- {name}: {end}" for name, end in zip(names, ends, strict=True))
+    assert scores(reply, 1) == {}
+
+
+SYMBOLS = ("S_acc", "S_pre", "S_qua", "S_real")
+FIRST, SECOND = (
+    "\n".join(f"- {name}: {score}" for name, score in zip(SYMBOLS, row, strict=True))
+    for row in BOTH.values()
+)
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("**Image 1** paints 2 of the 3 boats red.", "**Image 2** leaves them all blue."),
+        ("My findings:\n\nImage 1 turns the boat red.", "Image 2 does not. Cf. Image 1."),
+        ("In Image 1, the boat is red.\n\nIts mast is gone.", "In Image 2, it is blue.\n\nAlas!"),
+        ("Bild 1 zeigt das Boot in Rot.", "Bild 2 lässt es, wie es war."),
+    ],
+)
+def test_a_paragraph_that_opens_with_an_image_heads_the_list_below_it(above, below):
+    """Each image has one such paragraph, and no other heading."""
+    assert scores(f"{above}\n\n{FIRST}\n\n{below}\n\n{SECOND}", 2) == BOTH
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"### Image 1\n\nImage 2 is sharper.\n\n{FIRST}\n\n### Image 2\n\nImage 1 is not.\n\n{SECOND}",
+        f"{FIRST}\n\nImage 1 turns the boat red.\n\n{SECOND}\n\nImage 2 leaves it blue.",
+        f"Image 1 turns the boat red.\n\nImage 2 leaves it blue.\n\n{FIRST}\n\n{SECOND}",
+        f"Image 1 turns the boat red.\n\n{FIRST}\n\nThe other leaves it blue.\n\n{SECOND}",
+    ],
+)
+def test_a_paragraph_about_an_image_may_head_nothing(reply):
+    """Where headings, order or number of the lists speak against it, nobody knows whose they are."""
+    assert scores(reply, 2) == {}
 
 
 @pytest.mark.parametrize(
