@@ -92,6 +92,11 @@ def _fraction(digits: str) -> Fraction:
     return Fraction(digits.replace(",", "."))
 
 
+def worth(number: str) -> Fraction:
+    """Return what a number in digits or in English words is worth."""
+    return _fraction(str(_IN_WORDS.get(number.lower(), number)))
+
+
 def _number(match: re.Match[str]) -> Number:
     sign, digits, top, unit = match.group("sign", "digits", "top", "unit")
     top = top or match["held"]
@@ -99,10 +104,7 @@ def _number(match: re.Match[str]) -> Number:
     if sign == "-":
         value = -value
 
-    out_of = None
-    if top is not None:
-        out_of = _fraction(str(_IN_WORDS.get(top, top)))
-
+    out_of = worth(top) if top is not None else None
     start = match.start("sign" if sign else "digits")
     return Number(value, out_of, start, match.end("digits"), match.end(), unit is not None)
 
@@ -1003,10 +1005,18 @@ _IN_WORDS_FOR = re.compile(
 
 
 def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
-    """Yield the numbers in words that stand before what they are given for: "nine for quality"."""
-    for word in _IN_WORDS_FOR.finditer(text, start, end):
+    """Yield the numbers in words that stand before what they are given for: "nine for quality".
+    Where nothing but "one" does, it only stands for a noun: "two lists, one for quality and …"."""
+    found = list(_IN_WORDS_FOR.finditer(text, start, end))
+    counts_only = all(word[0].lower() == "one" for word in found)
+    for word in found:
+        if counts_only and not _ARTICLE.search(text, start, word.start()):
+            continue
         value = Fraction(_IN_WORDS[word[0].lower()])
         yield Number(value, None, word.start(), word.end(), word.end(), in_words=True)
+
+
+_ARTICLE = re.compile(r"\ba[ ]\Z", re.IGNORECASE)
 
 
 # "8 (S_acc), 6 (S_pre), 7.3 (S_all)"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, any_of, row_of, rule
-from lmmscore.parsing.verdict import Kind
+from lmmscore.parsing.verdict import QUANTITIES, Kind
 
 # --------------------------------------------------------------------------------------------------
 # What a heading, a label or a key says that the numbers under it are.
@@ -141,6 +141,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
       | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
       | \bcoefficients?\b|\bGewicht\w*|\bpes[oi]s?\b|\bpoids\b|\bwagi\b|\bвеса\b|权重|重み
+      | ^products?[ ](?:of|for|per)\b|\bpond[eé]r\w*|\bgewogen\w*|\bważon\w*|\bвзвеш\w*
+      | 加[权重]|가중
         """,
     ),
     (
@@ -263,7 +265,7 @@ def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
         return False
 
     if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE}:
-        return _MIXED.search(words) is not None
+        return _MIXED.search(_PRODUCT.sub("", words)) is not None
     return kind is Kind.DIFFERENCE
 
 
@@ -299,6 +301,19 @@ _WITH_THE_SOURCE = rule(
 )
 _CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
 _MIXED = re.compile(r"\b(?:and|with|including|plus)\b|&|\+", re.IGNORECASE)
+_PRODUCT = re.compile(r"\bproducts?[ ]of[ ](?:\w+[ ]){1,2}and\b", re.IGNORECASE)
+
+
+def kind_ahead(lead: str) -> Kind | None:
+    """Return what the words that lead up to an image's name say that its numbers are, where these
+    are no scores: "Ranks of", "Points lost by". None where it is named beside: "Rank 1:"."""
+    kind = kind_of(lead)
+    if kind is Kind.WEIGHTS:
+        return kind
+    return kind if kind in QUANTITIES and _ENDS_OPEN.search(row_of(lead)) else None
+
+
+_ENDS_OPEN = rule("(LINK|TOWARD|SCALE) THE* $")
 
 
 def is_no_verdict(label: str) -> bool:

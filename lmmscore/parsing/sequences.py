@@ -12,7 +12,13 @@ from lmmscore.conversation import cardinal
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import heads_plainly, is_harmless, is_no_verdict, unsettles
+from lmmscore.parsing.remarks import (
+    heads_plainly,
+    is_harmless,
+    is_no_verdict,
+    kind_ahead,
+    unsettles,
+)
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -749,6 +755,8 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
     """Return the images that labels name or count; nothing where they do not do so alike."""
     if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
         return []
+    if any(_heads_other_numbers(label, names) for label in labels):
+        return []
 
     named = [_positions_in(label, names) for label in labels]
     found = [*chain(*named)]
@@ -759,6 +767,12 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
         return found if complete else []
 
     return every if _count_alike(labels, names) else []
+
+
+def _heads_other_numbers(label: str, names: Names) -> bool:
+    """Tell whether the words before an image say that its numbers are no scores: "Ranks of …"."""
+    image = next(iter(names.images_in(label, 0, len(label))), None)
+    return image is not None and kind_ahead(label[: image.start]) is not None
 
 
 def _count_alike(labels: Sequence[str], names: Names) -> bool:

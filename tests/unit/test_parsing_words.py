@@ -394,3 +394,48 @@ def test_a_revision_behind_a_score_is_of_that_score(entry):
 def test_a_revision_may_say_more_than_that(words):
     """What is said of all scores, or of the eyes, counts beside a revision as anywhere."""
     assert not read(f"S_acc: 8\n  {words}\nS_pre: 7\nS_qua: 7\nS_real: 5")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Weighted terms for", "Gewichtete Werte von", "Ranks of", "Points lost by", "Thresholds for"],
+)
+@pytest.mark.parametrize("sign", [": ", ":\n", "\n"])
+def test_words_ahead_of_an_image_say_what_its_numbers_are(words, sign):
+    """Products of weights and scores, ranks and deductions are none, on the line or under it."""
+    assert not read(f"## {words} Image 1{sign}{INLINE}")
+    assert not read("\n\n".join(f"# {words} Image {at}{sign}{INLINE}" for at in (1, 2)), 2)
+    assert len(read(f"## My scores for Image 1{sign}{INLINE}")) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("Image 1 (weighted parts)", 0),
+        ("Image 1 (deductions)", 0),
+        ("Product of score and weight, Image 1", 0),
+        ("Image 1 (ranked second)", 4),
+        ("Image 1 (average)", 4),
+        ("Compared to the source, Image 1", 4),
+    ],
+)
+def test_words_beside_an_image_may_say_what_its_numbers_are(words, count):
+    """Not where they say how good it is, which rank it has, or what it was compared with."""
+    assert len(read(f"{words}: {INLINE}")) == count
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("I will answer with a pair of numbers, one for accuracy and one for quality.", {}),
+        ("There are two values, one for accuracy and the other for quality.", {}),
+        ("The form has nine boxes, six for accuracy and three for quality.", {}),
+        ("The form has 9 boxes, 6 for accuracy and 3 for quality.", {}),
+        ("I give it a one for accuracy.", {"1.acc": 1}),
+        ("One for accuracy and three for quality.", {"1.acc": 1, "1.qua": 3}),
+        ("For 7 colours, 6 for accuracy and 3 for quality.", {"1.acc": 6, "1.qua": 3}),
+    ],
+)
+def test_numbers_that_share_something_out_are_no_scores(reply, scores):
+    """So many of them there are; and "one" alone stands for a noun."""
+    assert read(reply) == scores
