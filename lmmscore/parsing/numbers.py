@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
-from lmmscore.parsing.remarks import is_doubtful, unsettles
+from lmmscore.parsing.remarks import is_a_quality, is_doubtful, unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
@@ -290,7 +290,7 @@ def entry_fault(
     number: Number,
     end: int,
     scale: Scale,
-    others: Container[int] = (),
+    others: Set[int] = frozenset(),
     *,
     listed: bool = False,
 ) -> str:
@@ -553,8 +553,21 @@ def _says_otherwise(text: str, number: Number, place: int, end: int) -> bool:
 
 # "sqrt(4*9) = 6"
 _IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_TO_ABOUT = r"(?:[ ](?:is|of|at|to|be|as|would|will|an?|about|around|roughly|approximately))*"
+_RECKONED_UP = re.compile(
+    r"\b(?:averag(?:e[ds]?|ing)|(?<!\bI[ ])mean|sum(?:s|ming)?(?:[ ]up)?|add(?:s|ing)?[ ]up"
+    rf"|total(?:s|l?ing)?){_TO_ABOUT}[ ]*[:=(]?[ ]*\Z",
+    re.IGNORECASE,
+)
+
+
+def is_reckoned_up(text: str, start: int, place: int) -> bool:
+    """Tell whether the words right before a number make it a sum or a mean: "which averages to"."""
+    return _RECKONED_UP.search(text, max(start, place - 40), place) is not None
+
+
 _NAMED_OTHERWISE = re.compile(
-    r"""
+    rf"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
         |before|instead[ ]of|rather[ ]than|not|than|vorher|statt|anstatt|anstelle[ ]von|all
@@ -576,21 +589,22 @@ _NAMED_OTHERWISE = re.compile(
       |满分|満点
       # "I count 9", "flower boxes (3)", "keeps it from a perfect 10"
       |\bcount(?:s|ed|ing)?
-      |\b(?!(?:scores?|ratings?|points|marks|grades|values)\b)[a-z]{3,}s[ ](?=\()
+      |\b(?!(?:scores?|ratings?|points|marks|grades|values)\b)[a-z]{{3,}}s[ ](?=\()
       |\b(?:from|short[ ]of|not|than)[ ](?:being[ ])?(?:an?|the)[ ](?:perfect|full|flawless|clean)
       # "see note 2"
       |\b(?:see|cf\.?|vgl\.?|siehe|voir)[ ](?:also[ ])?(?!(?:scores?|ratings?|grades?)\b)[^\W\d_]+
       |\bfootnote
       # "S_qua: 6, S_rael: 5": an entry of another name.
-      |(?-i:[,;|][ ]*[A-Z]_[a-z]{2,8}(?=[ ]*[:=]))
+      |(?-i:[,;|][ ]*[A-Z]_[a-z]{{2,8}}(?=[ ]*[:=]))
       |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
         (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
       # "3 stripes became 2": so many of them there are now.
-      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks)[a-z]{2,}[ ]
+      |\b(?:[0-9]{{1,3}}|one|two|three|four|five|six)[ ](?!points|marks)[a-z]{{2,}}[ ]
         (?:became|turned[ ]into|are[ ]now|have[ ]become)
-      |\bfrom[ ](?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks|stars)[a-z]{3,}s[ ]to
+      |\bfrom[ ](?:[0-9]{{1,3}}|one|two|three|four|five|six)[ ]
+        (?!points|marks|stars)[a-z]{{3,}}s[ ]to
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
+        (?:[ ](?:scores?|ratings?|grade))?{_TO_ABOUT}
     )[ ]*[:=(#'‘“"]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -598,7 +612,7 @@ _NAMED_OTHERWISE = re.compile(
 
 
 def competitors(
-    text: str, start: int, end: int, scale: Scale, value: Fraction, others: Container[int] = ()
+    text: str, start: int, end: int, scale: Scale, value: Fraction, others: Set[int] = frozenset()
 ) -> Iterator[Number]:
     """Yield the other numbers of an entry that might be meant as its score."""
     for number in numbers_in(text, start, end):
@@ -615,6 +629,9 @@ def competitors(
             continue
 
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
+            continue
+        # What several entries average; one entry may be "8 up close, averaging 6".
+        if len(others) > 1 and is_reckoned_up(text, start, number.start):
             continue
         if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
@@ -858,6 +875,16 @@ def is_upside_down(text: str) -> bool:
 
 # --- A value that stands alone ---
 
+# What a number is called, right before it: "Somewhat agree (5)", "very good: 8".
+_GRADES = (
+    r"strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great"
+    r"|excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre"
+    r"|flawless|weak|strong"
+)
+_GRADED = re.compile(
+    rf"(?:(?:{_GRADES})\b[ ]*){{1,4}}(?:[:=]|[–—-](?=[ ]))?[ ]*(?=[(\[]?[0-9])", re.IGNORECASE
+)
+
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:
     """Return what a JSON value or a table's cell says: a number, and nothing beside it."""
@@ -873,7 +900,8 @@ def _value_of(stripped: str, scale: Scale) -> Mark:
     """Return what a value says; the same few numbers fill most tables."""
     shown = stripped if len(stripped) <= 40 else stripped[:39] + "…"
     span = (0, len(stripped))
-    number = number_at(stripped, 0, len(stripped))
+    graded = _GRADED.match(stripped)
+    number = number_at(stripped, graded.end() if graded else 0, len(stripped))
     if number is None or (number.in_words and not _ENDS.match(stripped, number.end)):
         says = f"{shown} is not a number" if shown else "the score is empty"
         return Mark(None, span, FaultKind.NOT_A_NUMBER, says)
@@ -1110,18 +1138,19 @@ def _is_barred(name: FactorName | ImageName) -> bool:
 
 # Between a name and its number: "(S_acc)", "(1-10)", "score of", a colon, a dash, "is".
 _JOINT = re.compile(
-    r"""
+    rf"""
     [ ]*[)\]\"'”]?(?:['’]s)?
     (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
       |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
-       [^()\[\]\n]{0,100}[)\]])*
+       [^()\[\]\n]{{0,100}}[)\]])*
     (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b))?
-    (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
-    (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
-    [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
+    (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{{1,3}}[ ]?(?:to|-|–)[ ]?[0-9]{{1,3}}(?=[ ]is\b))?
+    (?:[ ]*:?[ ]*[01][ ]?-{{4,40}}[ ]?[0-9]{{1,3}}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
+    [ ]*\"?[ ]*(?P<sign>:{{1,2}}=?|={{1,2}}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
+    (?:[ ]*[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{{1,3}}[ ]?[)\]](?=[ ]*[0-9]))?
     (?:,?[ ]*\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
         (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
@@ -1138,12 +1167,10 @@ _JOINT = re.compile(
       |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
       |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が|는|은|이|가)[ ]?)?
-    (?:[ ]*\b(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great
-      |excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
-      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
+    (?:[ ]*\b(?:{_GRADES}|only|(?<![|][ ])average(?![ ]*[:=]))\b
       (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
-        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
-          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){0,4}
+        (?=[0-9]{{1,2}}(?:\.[0-9])?(?:/[0-9]+)?
+          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){{0,4}}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -1274,11 +1301,11 @@ def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, l
     return alone and number.top is None and text.startswith(" ", name.end)
 
 
-# "4 (", or "[4] " and "4/10 " where a line begins.
+# "4 (", or "[4] ", "4/10 " and "4/10 – " where a line begins.
 _AFTER_ITS_NUMBER = re.compile(
     r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z"
     r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
-    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ]\Z"
+    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ](?:[–—-][ ])?\Z"
 )
 SCORE_LABEL = (
     r"score|rating|grade|mark|得分|评分|分数|打分|スコア|点数|得点|점수|Punktzahl|Bewertung|Note"
@@ -1520,7 +1547,8 @@ _OPENED = re.compile(r"[(\[][ ]?\Z")
 _CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _EXPLAINED_BEHIND = re.compile(
-    r"[ )\]]*:[ ]+(?!n/?a\b|no\b|not\b|none\b|nothing\b|score|rating)[^\W\d_]+,?[ ][^\W\d_]",
+    r"[ )\]]*:[ ]+(?!n/?a\b|no\b|not\b|none\b|nothing\b|score|rating)"
+    r"(?:(?:[0-9]{1,2}[ ])?[^\W\d_]+,?[ ][^\W\d_]|(?P<word>[^\W\d_]+)[.!]?[ ]*(?:\n|\Z))",
     re.IGNORECASE,
 )
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
@@ -1603,7 +1631,11 @@ class _NumberBefore:
 
     def _is_explained(self) -> bool:
         """The name begins an explanation: "4/10 (realism suffers …)"."""
-        return self._opens_a_bracket() and not _CLOSES_OR_LISTS.match(self.text, self.name.end)
+        # The name of an image may take in the bracket that closes behind it.
+        closed = self.text[self.name.end - 1] in ")]"
+        return self._opens_a_bracket() and not (
+            closed or _CLOSES_OR_LISTS.match(self.text, self.name.end)
+        )
 
     def _has_its_number_behind(self) -> bool:
         """A name before a colon gets its number there, unless none of them does: `8 (S_acc): …`."""
@@ -1614,7 +1646,8 @@ class _NumberBefore:
 
         # "9/10 — S_acc: The sky is dark.", "6 for S_acc: …": what follows the colon explains it.
         settled = self.number.top is not None or self.sign[:1].isalpha()
-        explained = settled and _EXPLAINED_BEHIND.match(self.text, self.name.end) is not None
+        behind = _EXPLAINED_BEHIND.match(self.text, self.name.end) if settled else None
+        explained = behind is not None and (not behind["word"] or is_a_quality(behind["word"]))
         return not (explained or self._is_bracketed() or self._opens_a_bracket())
 
     def _is_in_another_column(self) -> bool:

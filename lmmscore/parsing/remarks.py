@@ -797,6 +797,14 @@ def is_doubtful(words: str) -> bool:
     return bool(_DOUBT.intersection(row_of(words)))
 
 
+def is_a_quality(word: str) -> bool:
+    """Tell whether a word says how something is, and nothing else: "sharp", "poor"."""
+    return _QUALITY.issuperset(row_of(word))
+
+
+_QUALITY = any_of("GRADE", "GOOD", "LOW", "CONTENT")
+
+
 def is_courteous(sentence: str) -> bool:
     """Tell whether a sentence greets, thanks, offers or asks, and does nothing else."""
     row = row_of(sentence)
