@@ -1195,6 +1195,20 @@ _IN_A_CLAUSE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# "In terms of artifacts, it receives a score of 9"
+_AS_FOR = re.compile(
+    r"(?:^|[.;!?,(]|\b(?:and|but|while))[ ]*"
+    r"(?:in[ ]terms[ ]of|as[ ]for|for|on|when[ ]it[ ]comes[ ]to)[ ]"
+    r"(?:the[ ])?\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+_IT_GETS = re.compile(
+    r",[ ](?P<words>(?:it|(?:the|this)[ ](?:image|edit|picture|photo|result))[ ]"
+    r"(?:gets|receives|earns|deserves|merits|scores|is[ ](?:given|rated))"
+    r"(?:[ ](?:only|just|an?|the|high|low|solid|strong|good|score|rating|of|at))*)[ ]"
+    r"(?=[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))",
+    re.IGNORECASE,
+)
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
 _CLOSED_BEFORE_BAR = re.compile(r"[ ]*[)\]][ ]*\|")
@@ -1269,8 +1283,11 @@ def _may_join(line: _Stretch[Name], index: int, joint: re.Match[str], number: Nu
 
 
 def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
-    """Return the number that ends a clause whose subject a name is."""
-    clause = _IN_A_CLAUSE.match(line.text, line.names[index].end, line.limit(index))
+    """Return the number that ends a clause whose subject or topic a name is."""
+    name = line.names[index]
+    clause = _IN_A_CLAUSE.match(line.text, name.end, line.limit(index))
+    if clause is None and _AS_FOR.search(line.text, max(line.start, name.start - 24), name.start):
+        clause = _IT_GETS.match(line.text, name.end, line.limit(index))
     # What is minimal is what the name is of, not the score.
     if clause is None or is_doubtful(clause["words"].replace(" minimal", "")):
         return None

@@ -835,7 +835,8 @@ _GREETING = rule(
 def _told(words: str) -> str:
     """Return the row of words without a courtesy at its beginning and what can say nothing of whose
     scores they are: grounds, what was taken care of, how far images are apart."""
-    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
+    words = _NO_TASTE.sub("", _NO_NAMES.sub("", words))
+    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", words)))
     for aside in (_ONLY_ONE, _FAR_APART, _GROUNDS, _CARED_FOR, _WITH_REMARKS):
         row = aside.sub("", row)
     return row
@@ -851,6 +852,15 @@ _NO_NAMES = re.compile(
 )
 
 
+# "As an AI, I have no personal taste, but …": it is criteria that are asked for.
+_NO_TASTE = re.compile(
+    r"^\W*(?:as[ ]an[ ]AI(?:[ ]\w+){0,3},?[ ])?I[ ]"
+    r"(?:have[ ]no|do(?:[ ]not|n['’]t)[ ]have(?:[ ]any)?|lack)[ ]"
+    r"(?:personal|subjective|human|aesthetic)[ ]"
+    r"(?:(?:tastes?|preferences?|opinions?|feelings|emotions|experiences?|views)"
+    r"(?:,?[ ]or[ ]|,[ ](?!but))?){1,4}(?:,?[ ]but[ ]|[.;,][ ]*|$)",
+    re.IGNORECASE,
+)
 # "The only edited image gets …"
 _ONLY_ONE = rule(
     "(?<=THE) LIMIT (?=THING? PICTURE)",
@@ -888,7 +898,9 @@ _WITH_REMARKS = rule(
     " (IT|LINK)* COMMON (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
 )
 # "from measured facts only": what can be seen is what scores should rest on.
-_GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
+_GROUNDS = rule(
+    "COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT|SELF ANNOUNCE?)* GROUND LIMIT?"
+)
 
 
 def is_plain(words: str) -> bool:
@@ -1431,6 +1443,16 @@ _OF_IT = rule(
     "^ (LINK|ANNOUNCE|COMMA|COLON|NUMBER)* (IT|NUMBER|THE? PICTURE NUMBER?)"
     " (UNKNOWN|BE|THE|LINK|GRADE|GOOD|LOW|CONTENT|INSTRUCTION|SOURCE|COMMA)+ $"
 )
+
+
+def is_of_an_answer(sentence: str, line: str) -> bool:
+    """Tell whether a sentence of a word or two calls an answer wrong that its line speaks of:
+    "Method B's answer: 7. Incorrect."."""
+    wrong = _CALLED_WRONG.match(row_of(sentence)) is not None
+    return wrong and _ANSWERED.search(row_of(line)) is not None
+
+
+_CALLED_WRONG = rule("^ (LINK|GRADE|COMMON|BE|IT)? WRONG $")
 
 
 def is_of_lettering(sentence: str) -> bool:

@@ -265,7 +265,7 @@ def test_a_label_before_a_missing_score_is_none(missing):
     ("reply", "row"),
     [
         ("7/10 – S_acc: 2 cups are gone.\n9/10 – S_qua: soft.", (7, None, 9, None)),
-        ("7/10 – S_acc: seven\n9/10 – S_qua: unscored", (None,) * 4),
+        ("7/10 – S_acc: seven\n9/10 – S_qua: pending", (None,) * 4),
         ("7/10 – S_acc: 2\n9/10 – S_qua: n/a", (None,) * 4),
         ("S_acc: (1-10) 7\nS_qua: [1 to 10] 9", (7, None, 9, None)),
         ("S_acc: (1-5) 4\nS_qua: (6-7) 9\nS_real: (1-10)", (None,) * 4),

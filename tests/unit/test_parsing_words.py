@@ -439,3 +439,97 @@ def test_words_beside_an_image_may_say_what_its_numbers_are(words, count):
 def test_numbers_that_share_something_out_are_no_scores(reply, scores):
     """So many of them there are; and "one" alone stands for a noun."""
     assert read(reply) == scores
+
+
+@pytest.mark.parametrize(
+    ("words", "read_whole"),
+    [
+        (
+            "As an AI model, I don't have personal preferences or feelings, but here are my scores:",
+            1,
+        ),
+        ("I have no opinion, but here are my scores:", 0),
+        ("I have no personal view of the files, but here are my scores:", 0),
+        ("My scores are subjective and based on what I can see in the pictures.", 1),
+        ("My scores are based on what I can guess.", 0),
+    ],
+)
+def test_what_a_judge_says_of_itself(words, read_whole):
+    """Whoever has no taste may judge by criteria, and by what can be seen."""
+    assert len(read(f"{words}\n\n{LIST}")) == 4 * read_whole
+
+
+@pytest.mark.parametrize(
+    ("key", "count"), [('"code": 200', 4), ('"status_code": 500', 0), ('"code": "unseen"', 0)]
+)
+def test_codes_of_failures(key, count):
+    """A code says whether all went well."""
+    assert len(read(f'{{{key}, "result": {JSON}}}')) == count
+
+
+@pytest.mark.parametrize(
+    ("caption", "scores"),
+    [
+        ("On second thought, I revise these scores:", {"1.acc": 4, "2.acc": 5}),
+        ("On second thought I would revise my scores:", {}),
+        ("I might revise my scores, after all:", {}),
+    ],
+)
+def test_a_caption_may_replace_what_stands_above(caption, scores):
+    """Where it says so, and not that it would."""
+    first = "Image 1: S_acc: 9, S_pre: 9, S_qua: 9, S_real: 9"
+    above = f"{first}\n{first.replace('1', '2')}"
+    found = read(f"{above}\n\n{caption}\n\n{TWO}", 2)
+    assert {cell: score for cell, score in found.items() if "acc" in cell} == scores
+    assert read(f"{above}\n\n{caption}", 2) == {}
+
+
+def test_what_is_said_in_place_of_scores_is_said_of_that_image():
+    """Under its heading, and apart from the next."""
+    assert {cell[0] for cell in read(f"Image 1:\n(never shown)\n\nImage 2:\n{LIST}", 2)} == {"2"}
+    assert not read(f"Image 1:\n(never shown)\nImage 2:\n{LIST}", 2)
+    assert not read(f"Image 1:\n{LIST}\n\n(never shown)\n\nImage 2:\n{LIST}", 2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("In terms of accuracy, it receives a score of 7, as nothing is left.", {"1.acc": 7}),
+        (
+            "As for accuracy, the edit gets a 7; for realism, it deserves 3.",
+            {"1.acc": 7, "1.real": 3},
+        ),
+        ("I like its accuracy, it receives a score of 7.", {}),
+        ("In terms of accuracy, it would receive a score of 7.", {}),
+        ("As for accuracy, the source gets a 9.", {}),
+    ],
+)
+def test_a_factor_may_be_the_topic_of_a_clause(reply, scores):
+    """ "As for realism, it gets 3."."""
+    assert read(reply) == scores
+
+
+@pytest.mark.parametrize(
+    ("reason", "count"),
+    [
+        ("Edit 2 gives several concrete examples, which is why its score is higher.", 2),
+        ("These scores are given as two examples.", 0),
+        ("I gave two examples of scores.", 0),
+        ("The response is therefore not accurate.", 2),
+        ("The response is not final.", 0),
+    ],
+)
+def test_reasons_that_speak_of_answers(reason, count):
+    """What an answer has, and whether it is right, says nothing of the scores."""
+    one = [Factor(key="score", name="Score", scale=TEN)]
+    assert len(read_text(f"Edit 1: 8\nEdit 2: 9\n\n{reason}", one, 2).scores) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("answer: 7 apples. Incorrect.", 2), ("row. Wrong.", 0)]
+)
+def test_an_answer_may_be_called_wrong(line, count):
+    """Where the line speaks of it."""
+    one = [Factor(key="score", name="Score", scale=TEN)]
+    reply = f"The second {line}\n\nEdit 1: 8\nEdit 2: 3"
+    assert len(read_text(reply, one, 2).scores) == count
