@@ -1373,7 +1373,7 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>
+    [\"'”)\]]{0,2}[ ]*(?:[(\[](?=(?:for|on|in|für|pour)[ ]))?(?P<sign>
       (?:for|on|in(?:[ ]terms[ ]of)?|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
       (?:[ ]+(?:the|its|an?|overall|image|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
@@ -1622,7 +1622,7 @@ class _NumberBefore:
         )
 
     def _opens_a_bracket(self) -> bool:
-        return self.sign in {"(", "["}
+        return "(" in self.joint or "[" in self.joint
 
     def _is_bracketed(self) -> bool:
         start, end = self.number.start, self.number.end

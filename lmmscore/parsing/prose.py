@@ -869,6 +869,11 @@ class Prose:
         if not bare or bare[-1] is not line.factors[-1]:
             return None
 
+        opening = number_at(self.text, line.head, line.end) if not found else None
+        if opening is not None and opening.top is not None and opening.start <= line.head + 2:
+            # "7/10 towards S_acc": whoever begins with a score has none below.
+            return None
+
         if bare != line.factors:
             return bare[-1]
 
