@@ -96,7 +96,7 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_NUMBER = 16
-_OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
+_OWN_NUMBER = re.compile(r"(?P<sign>[:=][ ])?(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
 # --- Lists under images, and sentences ---
@@ -473,8 +473,11 @@ class Prose:
 
     def _begins(self, line: Line, image: ImageName) -> int:
         """Return where the name of an image begins, with its own number before it: "4. Image 4"."""
-        number = _OWN_NUMBER.search(self.text, max(line.head, image.start - 6), image.start)
+        number = _OWN_NUMBER.search(self.text, max(line.head, image.start - 8), image.start)
         own = number is not None and (int(number["number"]),) == image.positions
+        if number and number["sign"] and _TOLD_OF.match(self.text, image.end, line.end):
+            # "S_acc: 3. Image 3 does it better": that is a score.
+            return image.start
         return number.start() if number is not None and own else image.start
 
     def _scale(self, name: FactorName) -> Scale:

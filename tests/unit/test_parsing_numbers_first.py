@@ -301,3 +301,16 @@ def test_a_grade_before_its_number(value, score):
     assert scores(f'{{"S_acc": "{value}", "S_pre": 5, "S_qua": 6, "S_real": 7}}')[0] == score
     table = f"| S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|\n| {value} | 5 | 6 | 7 |"
     assert scores(table)[0] == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "row"),
+    [
+        ("Image 1\nS_acc: 2. Image 2 is softer\nImage 2\nS_acc: 8", [2, 8]),
+        ("S_acc: 1. Image 1 gets 8, 2. Image 2 gets 5", [8, 5]),
+        ("S_acc: 1. Image 1: 8, 2. Image 2: 5", [8, 5]),
+    ],
+)
+def test_a_score_before_the_image_of_that_number(reply, row):
+    """It is a score where words follow the image, and a label where its score does."""
+    assert [each[0] for each in scores(reply, 2)] == row
