@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
-from lmmscore.parsing.numbers import numbers_in, outside, pairs, spoken
+from lmmscore.parsing.numbers import is_reckoned_up, numbers_in, outside, pairs, spoken
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.remarks import is_final, is_foreign, kind_of, supposes
 from lmmscore.parsing.text import Span
@@ -704,6 +704,8 @@ def _numbers_of(
         if number.top is None and _SHARE.match(page.text, number.digits_end, end):
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
+            continue
+        if is_reckoned_up(page.text, start, number.start):
             continue
 
         alone = len(numbers) == 1 and not _LAST_WORD.match(page.text, number.digits_end, end)

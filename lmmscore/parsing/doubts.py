@@ -46,6 +46,7 @@ from lmmscore.parsing.remarks import (
     is_known_to_void,
     is_neutral,
     is_no_verdict,
+    is_of_an_answer,
     is_of_lettering,
     is_of_other_work,
     is_of_the_picture,
@@ -583,6 +584,10 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
 
     if line.kind is not Kind.VERDICT or _is_left_alone(sentence):
         return set()
+    if _replaces(text) and not ahead:
+        return set()
+    if is_of_an_answer(text, page.words(line)):
+        return set()
 
     in_section = page.n > 1 and line.positions is not None
     if in_section or sentence.factors or sentence.images:
@@ -593,6 +598,17 @@ def _doubted_ahead_or_amid(page: Page, sentence: _Sentence) -> set[int]:
     if ahead:
         return _every_if(not _is_known_ahead(page, sentence))
     return _every_if(speaks_of_scores(text))
+
+
+def _replaces(caption: str) -> bool:
+    """Tell whether a caption announces scores in place of others: "On second thought, I revise my
+    scores:"."""
+    if not caption.rstrip().endswith(":") or is_doubtful(caption) or _SUPPOSED.search(caption):
+        return False
+    return is_final(caption) and kind_of(caption) is Kind.VERDICT
+
+
+_SUPPOSED = re.compile(r"\b(?:would|should|ought)\b", re.IGNORECASE)
 
 
 def _heads_something_else(sentence: _Sentence) -> bool:
@@ -725,9 +741,12 @@ def _leaves_what_it_names(page: Page, sentence: _Sentence) -> bool:
 
 
 def _begins_more(sentence: _Sentence) -> bool:
-    """Tell whether a heading with which a reply ends begins more of the same: "Image 3:"."""
+    """Tell whether a heading with which a reply ends begins more of the same: "Image 3:"; not
+    "On reflection, my scores:"."""
     if sentence.images or sentence.factors:
         return True
+    if is_final(sentence.text):
+        return False
     return announces(sentence.text) or is_neutral(sentence.text)
 
 
@@ -1162,6 +1181,10 @@ _LEAVES_SCORES = re.compile(
     | \bthe[ ]user(?:['’]s)?[ ](?:had[ ]|has[ ])?
       (?:outlined|marked|drew|drawn|asked|requested|wanted|circled|specified|highlighted
         |instruct\w+|prompt)
+    # "Image 2 gave 2 examples": what an answer has
+    | (?<!\bI[ ])\b(?:gave|giv(?:es|ing)|(?:provid|us|includ)(?:es|ed|ing)|with)[ ]
+      (?:(?:[0-9]+|two|three|four|five|more|several|many|some|concrete|specific|clear|good
+        |practical|relevant)[ ])+examples\b
     # "… and see no reason to change or withdraw any of them"
     | \bno[ ](?:reason|need|cause|grounds?)[ ](?:to|for)[ ]
       (?:change|changing|revis\w+|adjust\w*|alter\w*|correct\w*|withdraw\w*|amend\w*
@@ -1444,6 +1467,8 @@ def _doubtful_leads(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line,
 
         if _is_below_a_factor(page, index) or _orders_a_table(page, line, words):
             continue
+        if _is_of_the_image_above(page, index):
+            continue
 
         if page.names.groups_factors(words):
             continue
@@ -1456,9 +1481,19 @@ def _doubtful_leads(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line,
             known = grounds(words) and not takes_back(words) and not is_anothers(words)
         else:
             known = _is_known_to_head(words, apart=apart)
+            known = known or (_replaces(words) and any(entries[:index]))
 
         if begins and not known:
             yield line, words
+
+
+def _is_of_the_image_above(page: Page, index: int) -> bool:
+    """Tell whether a line is all that stands under an image's heading: "(did not open)", and a gap
+    before the next image."""
+    above, below = page.lines[index - 1], page.lines[index + 1]
+    if page.n == 1 or not index or not (below.gap and below.images):
+        return False
+    return above.heads and _heads_an_image(page, above)
 
 
 def _begins_scores(page: Page, line: Line, *, scored: bool) -> bool:
@@ -1562,7 +1597,7 @@ _TALK = frozenset(
     feedback analysis description observation observations evidence details strengths weaknesses
     purpose conclusion verdict overview why justifications explanations pros cons""".split()
 )
-_FAILURES = frozenset(("error", "status", "errors", "failure", "exception"))
+_FAILURES = frozenset(("error", "status", "errors", "failure", "exception", "code"))
 _NO_FAILURE = frozenset(
     """ok okay success successful complete completed done none null false no final finished valid
     evaluated scored 200 0""".split()

@@ -237,7 +237,9 @@ WORDS = {
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation fact
         facts
-        the_response_provides the_response_provided the_response_also
+        the_response_provides the_response_provided the_response_also the_response_is_therefore
+        the_response_is_inaccurate the_response_is_not_accurate the_response_is_not_correct
+        the_response_is_partially the_response_is_mostly the_response_is_factually
         the_response_includes the_response_included the_response_correctly
         the_response_accurately the_response_addresses the_response_addressed
         the_response_contains the_response_contained the_response_demonstrates
@@ -497,7 +499,7 @@ WORDS = {
     "NEXT": "next more further additional",
     "GROUND": """
         measured_facts measurements visible_evidence visual_evidence what_is_visible
-        what_i_see what_i_saw what_i_could_see what_can_be_seen visual_inspection
+        what_i_see what_i_saw what_i_could_see what_i_can_see what_can_be_seen visual_inspection
         visual_impression visual_comparison visual_assessment""",
     "COURTESY": """
         kind_regards best_regards best_wishes regards sincerely por_supuesto con_gusto

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import FactorName, ImageName
-from lmmscore.parsing.remarks import is_doubtful, unsettles
+from lmmscore.parsing.remarks import is_a_quality, is_doubtful, unsettles
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale, show
 
@@ -94,6 +94,11 @@ def _fraction(digits: str) -> Fraction:
     return Fraction(digits.replace(",", "."))
 
 
+def worth(number: str) -> Fraction:
+    """Return what a number in digits or in English words is worth."""
+    return _fraction(str(_IN_WORDS.get(number.lower(), number)))
+
+
 def _number(match: re.Match[str]) -> Number:
     sign, digits, top, unit = match.group("sign", "digits", "top", "unit")
     top = top or match["held"]
@@ -101,10 +106,7 @@ def _number(match: re.Match[str]) -> Number:
     if sign == "-":
         value = -value
 
-    out_of = None
-    if top is not None:
-        out_of = _fraction(str(_IN_WORDS.get(top, top)))
-
+    out_of = worth(top) if top is not None else None
     start = match.start("sign" if sign else "digits")
     return Number(value, out_of, start, match.end("digits"), match.end(), unit is not None)
 
@@ -296,7 +298,7 @@ def entry_fault(
     number: Number,
     end: int,
     scale: Scale,
-    others: Container[int] = (),
+    others: Set[int] = frozenset(),
     *,
     listed: bool = False,
 ) -> str:
@@ -564,8 +566,21 @@ def _says_otherwise(text: str, number: Number, place: int, end: int) -> bool:
 
 # "sqrt(4*9) = 6"
 _IN_A_FORMULA = re.compile(r"(?:sqrt\(|√\(?|[*×])[ ]*\Z|\)[ ]?=[ ]?\Z")
+_TO_ABOUT = r"(?:[ ](?:is|of|at|to|be|as|would|will|an?|about|around|roughly|approximately))*"
+_RECKONED_UP = re.compile(
+    r"\b(?:averag(?:e[ds]?|ing)|(?<!\bI[ ])mean|sum(?:s|ming)?(?:[ ]up)?|add(?:s|ing)?[ ]up"
+    rf"|total(?:s|l?ing)?){_TO_ABOUT}[ ]*[:=(]?[ ]*\Z",
+    re.IGNORECASE,
+)
+
+
+def is_reckoned_up(text: str, start: int, place: int) -> bool:
+    """Tell whether the words right before a number make it a sum or a mean: "which averages to"."""
+    return _RECKONED_UP.search(text, max(start, place - 40), place) is not None
+
+
 _NAMED_OTHERWISE = re.compile(
-    r"""
+    rf"""
     (?:\b(?:was|were|previously|formerly|earlier|originally[ ]|up[ ]from|down[ ]from|raised[ ]from
         |(?:lowered|reduced|increased|corrected|changed|revised|adjusted)[ ]from
         |before|instead[ ]of|rather[ ]than|not|than|vorher|statt|anstatt|anstelle[ ]von|all
@@ -587,21 +602,22 @@ _NAMED_OTHERWISE = re.compile(
       |满分|満点
       # "I count 9", "flower boxes (3)", "keeps it from a perfect 10"
       |\bcount(?:s|ed|ing)?
-      |\b(?!(?:scores?|ratings?|points|marks|grades|values)\b)[a-z]{3,}s[ ](?=\()
+      |\b(?!(?:scores?|ratings?|points|marks|grades|values)\b)[a-z]{{3,}}s[ ](?=\()
       |\b(?:from|short[ ]of|not|than)[ ](?:being[ ])?(?:an?|the)[ ](?:perfect|full|flawless|clean)
       # "see note 2"
       |\b(?:see|cf\.?|vgl\.?|siehe|voir)[ ](?:also[ ])?(?!(?:scores?|ratings?|grades?)\b)[^\W\d_]+
       |\bfootnote
       # "S_qua: 6, S_rael: 5": an entry of another name.
-      |(?-i:[,;|][ ]*[A-Z]_[a-z]{2,8}(?=[ ]*[:=]))
+      |(?-i:[,;|][ ]*[A-Z]_[a-z]{{2,8}}(?=[ ]*[:=]))
       |\b(?:source|original|input)(?:[ ](?:image|photo|picture))?(?:[ ]itself)?
         (?:[ ](?:would|gets?|be|has|have|scores?|earns?|receives?|deserves?|an?))+
       # "3 stripes became 2": so many of them there are now.
-      |\b(?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks)[a-z]{2,}[ ]
+      |\b(?:[0-9]{{1,3}}|one|two|three|four|five|six)[ ](?!points|marks)[a-z]{{2,}}[ ]
         (?:became|turned[ ]into|are[ ]now|have[ ]become)
-      |\bfrom[ ](?:[0-9]{1,3}|one|two|three|four|five|six)[ ](?!points|marks|stars)[a-z]{3,}s[ ]to
+      |\bfrom[ ](?:[0-9]{{1,3}}|one|two|three|four|five|six)[ ]
+        (?!points|marks|stars)[a-z]{{3,}}s[ ]to
       |\b(?:overall|total|average|(?<!\bI[ ])mean|S_all|S_total|sum|final|combined)
-        (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as|would|will|an?))*
+        (?:[ ](?:scores?|ratings?|grade))?{_TO_ABOUT}
     )[ ]*[:=(#'‘“"]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -609,7 +625,7 @@ _NAMED_OTHERWISE = re.compile(
 
 
 def competitors(
-    text: str, start: int, end: int, scale: Scale, value: Fraction, others: Container[int] = ()
+    text: str, start: int, end: int, scale: Scale, value: Fraction, others: Set[int] = frozenset()
 ) -> Iterator[Number]:
     """Yield the other numbers of an entry that might be meant as its score."""
     for number in numbers_in(text, start, end):
@@ -626,6 +642,9 @@ def competitors(
             continue
 
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
+            continue
+        # What several entries average; one entry may be "8 up close, averaging 6".
+        if len(others) > 1 and is_reckoned_up(text, start, number.start):
             continue
         if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
@@ -798,7 +817,7 @@ _STATED_TOP = re.compile(
     | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
     | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
     | (?<![0-9.])[01][ ]?-{4,40}[ ]?(?P<drawn>[0-9]{1,3})(?![0-9])
-    | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
+    | (?<![0-9.])(?P<points>(?!1[ ])[0-9]{1,3})[- ]point\b
     | (?<![0-9.])(?P<each>[0-9]{1,3})[ ]points?[ ](?:each|per[ ]factor)\b
     | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})
         (?:[ ]points?)?(?:[ ](?:each|per[ ]\w+))?[ ]*[)\]]
@@ -869,6 +888,16 @@ def is_upside_down(text: str) -> bool:
 
 # --- A value that stands alone ---
 
+# What a number is called, right before it: "Somewhat agree (5)", "very good: 8".
+_GRADES = (
+    r"strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very|good|great"
+    r"|excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre"
+    r"|flawless|weak|strong"
+)
+_GRADED = re.compile(
+    rf"(?:(?:{_GRADES})\b[ ]*){{1,4}}(?:[:=]|[–—-](?=[ ]))?[ ]*(?=[(\[]?[0-9])", re.IGNORECASE
+)
+
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:
     """Return what a JSON value or a table's cell says: a number, and nothing beside it."""
@@ -884,7 +913,8 @@ def _value_of(stripped: str, scale: Scale) -> Mark:
     """Return what a value says; the same few numbers fill most tables."""
     shown = stripped if len(stripped) <= 40 else stripped[:39] + "…"
     span = (0, len(stripped))
-    number = number_at(stripped, 0, len(stripped))
+    graded = _GRADED.match(stripped)
+    number = number_at(stripped, graded.end() if graded else 0, len(stripped))
     if number is None or (number.in_words and not _ENDS.match(stripped, number.end)):
         says = f"{shown} is not a number" if shown else "the score is empty"
         return Mark(None, span, FaultKind.NOT_A_NUMBER, says)
@@ -1016,10 +1046,18 @@ _IN_WORDS_FOR = re.compile(
 
 
 def _said_in_words(text: str, start: int, end: int) -> Iterator[Number]:
-    """Yield the numbers in words that stand before what they are given for: "nine for quality"."""
-    for word in _IN_WORDS_FOR.finditer(text, start, end):
+    """Yield the numbers in words that stand before what they are given for: "nine for quality".
+    Where nothing but "one" does, it only stands for a noun: "two lists, one for quality and …"."""
+    found = list(_IN_WORDS_FOR.finditer(text, start, end))
+    counts_only = all(word[0].lower() == "one" for word in found)
+    for word in found:
+        if counts_only and not _ARTICLE.search(text, start, word.start()):
+            continue
         value = Fraction(_IN_WORDS[word[0].lower()])
         yield Number(value, None, word.start(), word.end(), word.end(), in_words=True)
+
+
+_ARTICLE = re.compile(r"\ba[ ]\Z", re.IGNORECASE)
 
 
 # "8 (S_acc), 6 (S_pre), 7.3 (S_all)"
@@ -1114,19 +1152,20 @@ def _is_barred(name: FactorName | ImageName) -> bool:
 
 # Between a name and its number: "(S_acc)", "(1-10)", "score of", a colon, a dash, "is".
 _JOINT = re.compile(
-    r"""
+    rf"""
     [ ]*[)\]\"'”]?(?:['’]s)?
     (?:[ ]*+[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
       |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
-       [^()\[\]\n]{0,100}[)\]])*
+       [^()\[\]\n]{{0,100}}[)\]])*
     (?:[ ]*+\b(?!\d)(?:sub-?)?
        (?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*+\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     (?:,[ ](?:(?:the|its|my)[ ])?(?:score|rating|grade|mark)(?=[ ]is\b|[ ]*[:=]))?
-    (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{1,3}[ ]?(?:to|-|–)[ ]?[0-9]{1,3}(?=[ ]is\b))?
-    (?:[ ]*:?[ ]*[01][ ]?-{4,40}[ ]?[0-9]{1,3}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
-    [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
+    (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{{1,3}}[ ]?(?:to|-|–)[ ]?[0-9]{{1,3}}(?=[ ]is\b))?
+    (?:[ ]*:?[ ]*[01][ ]?-{{4,40}}[ ]?[0-9]{{1,3}}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
+    [ ]*\"?[ ]*(?P<sign>:{{1,2}}=?|={{1,2}}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?
+    (?:[ ]*+[(\[][ ]?[01][ ]?(?:-|–|—|to)[ ]?[0-9]{{1,3}}[ ]?[)\]](?=[ ]*[0-9]))?
     (?:,?[ ]*+\bI(?:['’]d)?[ ](?:would[ ])?
         (?:give|gave|rate|rated|score|assign|assigned|say|go[ ]with)\b
         (?:[ ](?:it|this(?:[ ](?:one|edit|image|picture|result|aspect|factor))?)\b)?
@@ -1143,12 +1182,10 @@ _JOINT = re.compile(
       |(?:only|just|merely)(?=[ ](?:gets|receives|earns|deserves|merits|scores)\b)
       |(?:è[ ])?pari[ ]a|ist|es|est|note|Note|Punktzahl)\b)*)
     (?:[ ]?(?:上|方面)?(?:的)?(?:得分|评分|分数|打分)?(?:为|是|得|打|评|は|が|는|은|이|가)[ ]?)?
-    (?:[ ]*+\b(?!\d)(?:strongly|somewhat|slightly|mostly|neither|nor|agree|disagree|neutral|very
-      |good|great|excellent|perfect|fair|poor|bad|high|low|medium|moderate|acceptable|middling|mediocre
-      |flawless|weak|strong|only|(?<![|][ ])average(?![ ]*[:=]))\b
+    (?:[ ]*+\b(?!\d)(?:{_GRADES}|only|(?<![|][ ])average(?![ ]*[:=]))\b
       (?:(?:,[ ](?:at[ ]|with[ ])?|[ ]at[ ])(?:an?[ ])?
-        (?=[0-9]{1,2}(?:\.[0-9])?(?:/[0-9]+)?
-          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){0,4}
+        (?=[0-9]{{1,2}}(?:\.[0-9])?(?:/[0-9]+)?
+          (?:[,.;](?![0-9])|[ ](?:because|since|as)\b|$)))?){{0,4}}
     [ ]*[:=]?[ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -1172,6 +1209,20 @@ _IN_A_CLAUSE = re.compile(
     (?=[0-9]{{1,3}}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+# "In terms of artifacts, it receives a score of 9"
+_AS_FOR = re.compile(
+    r"(?:^|[.;!?,(]|\b(?:and|but|while))[ ]*"
+    r"(?:in[ ]terms[ ]of|as[ ]for|for|on|when[ ]it[ ]comes[ ]to)[ ]"
+    r"(?:the[ ])?\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+_IT_GETS = re.compile(
+    r",[ ](?P<words>(?:it|(?:the|this)[ ](?:image|edit|picture|photo|result))[ ]"
+    r"(?:gets|receives|earns|deserves|merits|scores|is[ ](?:given|rated))"
+    r"(?:[ ](?:only|just|an?|the|high|low|solid|strong|good|score|rating|of|at))*)[ ]"
+    r"(?=[0-9]{1,3}(?:\.[0-9]+)?(?:/[0-9]+)?[ ]?(?:[,.;)](?![0-9])|$))",
+    re.IGNORECASE,
 )
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 # In "1 Realismus (S_real) | 6 …" the number behind the bar begins another entry.
@@ -1260,8 +1311,11 @@ def _may_join(line: _Stretch[Name], index: int, joint: re.Match[str], number: Nu
 
 
 def _claim_in_a_clause(line: _Stretch[Name], index: int, known: dict[int, Number]) -> _Claim | None:
-    """Return the number that ends a clause whose subject a name is."""
-    clause = _IN_A_CLAUSE.match(line.text, line.names[index].end, line.limit(index))
+    """Return the number that ends a clause whose subject or topic a name is."""
+    name = line.names[index]
+    clause = _IN_A_CLAUSE.match(line.text, name.end, line.limit(index))
+    if clause is None and _AS_FOR.search(line.text, max(line.start, name.start - 24), name.start):
+        clause = _IT_GETS.match(line.text, name.end, line.limit(index))
     # What is minimal is what the name is of, not the score.
     if clause is None or is_doubtful(clause["words"].replace(" minimal", "")):
         return None
@@ -1292,11 +1346,11 @@ def _is_numbered_list(text: str, name: FactorName | ImageName, number: Number, l
     return alone and number.top is None and text.startswith(" ", name.end)
 
 
-# "4 (", or "[4] " and "4/10 " where a line begins.
+# "4 (", or "[4] ", "4/10 " and "4/10 – " where a line begins.
 _AFTER_ITS_NUMBER = re.compile(
     r"(?:^|[ ])[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[ ]?[(\[]\Z"
     r"|\A\W{0,3}[(\[][0-9]{1,3}(?:\.[0-9])?(?:/[0-9]{1,3})?[)\]][ ]?\Z"
-    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ]\Z"
+    r"|\A\W{0,3}[0-9]{1,3}(?:\.[0-9])?/[0-9]{1,3}[ ](?:[–—-][ ])?\Z"
 )
 SCORE_LABEL = (
     r"score|rating|grade|mark|得分|评分|分数|打分|スコア|点数|得点|점수|Punktzahl|Bewertung|Note"
@@ -1347,7 +1401,7 @@ def _numbers_next_name(line: _Stretch[Name], number: Number, limit: int, *, stro
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>
+    [\"'”)\]]{0,2}[ ]*(?:[(\[](?=(?:for|on|in|für|pour)[ ]))?(?P<sign>
       (?:for|on|in(?:[ ]terms[ ]of)?|(?:goes[ ]|go[ ])?to|für|en|pour|is(?=[ ]the\b))\b
       (?:[ ]+(?:the|its|an?|overall|image|die|den|das|la|le))*|[:=(\[]|[-–—]|→|←)?
     [ ]*[\"'“]?
@@ -1549,7 +1603,8 @@ _OPENED = re.compile(r"[(\[][ ]?\Z")
 _CLOSES_OR_LISTS = re.compile(r"[ ]*(?:[)\],/(]|$)")
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.|\|(?![ ]*[0-9]))")
 _EXPLAINED_BEHIND = re.compile(
-    r"[ )\]]*:[ ]+(?!n/?a\b|no\b|not\b|none\b|nothing\b|score|rating)[^\W\d_]+,?[ ][^\W\d_]",
+    r"[ )\]]*:[ ]+(?!n/?a\b|no\b|not\b|none\b|nothing\b|score|rating)"
+    r"(?:(?:[0-9]{1,2}[ ])?[^\W\d_]+,?[ ][^\W\d_]|(?P<word>[^\W\d_]+)[.!]?[ ]*(?:\n|\Z))",
     re.IGNORECASE,
 )
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
@@ -1606,7 +1661,7 @@ class _NumberBefore:
         )
 
     def _opens_a_bracket(self) -> bool:
-        return self.sign in {"(", "["}
+        return "(" in self.joint or "[" in self.joint
 
     def _is_bracketed(self) -> bool:
         start, end = self.number.start, self.number.end
@@ -1632,7 +1687,11 @@ class _NumberBefore:
 
     def _is_explained(self) -> bool:
         """The name begins an explanation: "4/10 (realism suffers …)"."""
-        return self._opens_a_bracket() and not _CLOSES_OR_LISTS.match(self.text, self.name.end)
+        # The name of an image may take in the bracket that closes behind it.
+        closed = self.text[self.name.end - 1] in ")]"
+        return self._opens_a_bracket() and not (
+            closed or _CLOSES_OR_LISTS.match(self.text, self.name.end)
+        )
 
     def _has_its_number_behind(self) -> bool:
         """A name before a colon gets its number there, unless none of them does: `8 (S_acc): …`."""
@@ -1643,7 +1702,8 @@ class _NumberBefore:
 
         # "9/10 — S_acc: The sky is dark.", "6 for S_acc: …": what follows the colon explains it.
         settled = self.number.top is not None or self.sign[:1].isalpha()
-        explained = settled and _EXPLAINED_BEHIND.match(self.text, self.name.end) is not None
+        behind = _EXPLAINED_BEHIND.match(self.text, self.name.end) if settled else None
+        explained = behind is not None and (not behind["word"] or is_a_quality(behind["word"]))
         return not (explained or self._is_bracketed() or self._opens_a_bracket())
 
     def _is_in_another_column(self) -> bool:

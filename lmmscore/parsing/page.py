@@ -15,6 +15,7 @@ from lmmscore.parsing.remarks import (
     heads_scores,
     is_final,
     is_neutral,
+    kind_ahead,
     kind_of,
 )
 from lmmscore.parsing.text import Plain, Span
@@ -925,9 +926,13 @@ def _head(page: Page, line: Line, state: _State, start: int, positions: tuple[in
         state.closed()
 
     lead = page.text[line.head : line.images[0].start] if line.images else ""
-    if page.text.endswith(":", line.head, line.end) and kind_of(lead) is Kind.DIFFERENCE:
+    labels = page.text.endswith(":", line.head, line.end)
+    kind = kind_ahead(lead) if labels or line.heading else None
+    if labels and kind_of(lead) is Kind.DIFFERENCE:
+        kind = Kind.DIFFERENCE
+    if kind is not None:
         # "Difference to Image 1:" heads no scores of that image, nor of any other.
-        state.kind = Kind.DIFFERENCE
+        state.kind = kind
         state.positions = (UNKNOWN,)
 
 

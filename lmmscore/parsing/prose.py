@@ -22,6 +22,7 @@ from lmmscore.parsing.numbers import (
     numbers_in,
     outside,
     pairs,
+    worth,
 )
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.remarks import (
@@ -32,6 +33,7 @@ from lmmscore.parsing.remarks import (
     is_final,
     is_neutral,
     is_no_verdict,
+    kind_ahead,
     kind_of,
     leads_astray,
     makes_up,
@@ -107,7 +109,7 @@ _SCORE_AT_END = re.compile(
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
 _MANY_NAMES = 3
-_OWN_NUMBER = re.compile(r"(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
+_OWN_NUMBER = re.compile(r"(?P<sign>[:=][ ])?(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
 
 # --- Lists under images, and sentences ---
@@ -115,6 +117,10 @@ _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGN
 _FULL_STOP = re.compile(r"[.!?][ ]+")
 _NUMBER_IN_BRACKETS = re.compile(r"[(\[][ ]*[0-9]{1,2}[ ]*[)\]]\W{0,4}\Z")
 _IN_BRACKETS = re.compile(r"[ ]*[(\[][^()\[\]\n]{1,120}[)\]]")
+# "(ranks)", "(weighted parts)"; not "(average)", which says how good it is, nor "(ranked first)".
+_ONLY_A_BRACKET = re.compile(
+    r"[ ]*[(\[](?P<words>[^\W\d_]+s|(?:\w+[ ])?weighted(?:[ ][^\W\d_]+){0,2})[)\]]", re.IGNORECASE
+)
 # Behind an image, up to its number.
 _GIVEN_TO_IMAGE = re.compile(
     r"[ ]*(?:[:=–—-]|(?:gets?|got|has|had|scored?|received)\b)[ ]*(?:an?[ ])?|['’]s[ ]"
@@ -532,8 +538,11 @@ class Prose:
 
     def _begins(self, line: Line, image: ImageName) -> int:
         """Return where the name of an image begins, with its own number before it: "4. Image 4"."""
-        number = _OWN_NUMBER.search(self.text, max(line.head, image.start - 6), image.start)
+        number = _OWN_NUMBER.search(self.text, max(line.head, image.start - 8), image.start)
         own = number is not None and (int(number["number"]),) == image.positions
+        if number and number["sign"] and _TOLD_OF.match(self.text, image.end, line.end):
+            # "S_acc: 3. Image 3 does it better": that is a score.
+            return image.start
         return number.start() if number is not None and own else image.start
 
     def _scale(self, name: FactorName) -> Scale:
@@ -979,6 +988,11 @@ class Prose:
         if self.n > 1 and len(bare) == 1 and self._is_amid_a_sentence(line, bare[0]):
             return None
 
+        opening = number_at(self.text, line.head, line.end) if not found else None
+        if opening is not None and opening.top is not None and opening.start <= line.head + 2:
+            # "7/10 towards S_acc": whoever begins with a score has none below.
+            return None
+
         if bare != line.factors:
             return bare[-1]
 
@@ -996,6 +1010,7 @@ class Prose:
         """Yield what a stretch of a line says of the images it is about."""
         lead = self.text[part.start : found[0].start]
         kind, own = self._lead(line, lead, found)
+        kind = self._kind_beside_image(line, part) or kind
         if kind is not Kind.VERDICT:
             self.drafts.add(kind)
             return
@@ -1031,6 +1046,18 @@ class Prose:
                 where = (pair.name.position,)
 
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _kind_beside_image(self, line: Line, part: Part) -> Kind | None:
+        """Return what the words around the image that opens a line say its numbers are, where these
+        are no scores: "Ranks of Image 1: …", "Image 1 (weighted): …"."""
+        if not part.named or part is not line.parts[0] or not line.images:
+            return None
+
+        image = line.images[0]
+        bracket = _ONLY_A_BRACKET.match(self.text, image.end, part.start)
+        if bracket is not None and kind_of(bracket["words"]) in QUANTITIES:
+            return kind_of(bracket["words"])
+        return kind_ahead(self.text[line.head : image.start])
 
     def _is_named_in_passing(self, line: Line, part: Part) -> bool:
         """Tell whether an image is only mentioned in a sentence about the one that heads it, whose
@@ -1459,6 +1486,9 @@ class Prose:
 
         if lead and _SHARED_OUT.search(self.text, line.head, found[0].end):
             return Kind.WEIGHTS
+
+        if _shares_out(lead, found):
+            return Kind.UNKNOWN
 
         if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN
@@ -2208,6 +2238,22 @@ def _is_of_another(lead: str) -> bool:
     if other is None:
         return False
     return not other["compared"] or any(map(str.isalpha, lead[other.end() :]))
+
+
+def _shares_out(lead: str, found: Sequence[Pair[FactorName]]) -> bool:
+    """Tell whether numbers before names are the parts of a number of things that was named before:
+    "There are ten questions, six for accuracy and four for quality"."""
+    if len(found) < _SEVERAL or not all(pair.backward for pair in found):
+        return False
+
+    total = sum(pair.value or 0 for pair in found)
+    return any(worth(each["number"]) == total for each in _SO_MANY.finditer(lead))
+
+
+_SEVERAL = 2
+_SO_MANY = re.compile(
+    rf"(?<![\w.])(?P<number>[0-9]{{1,3}}|{_ONE_TO_TEN})[ ][^\W\d_]{{3,}}s\b", re.IGNORECASE
+)
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:

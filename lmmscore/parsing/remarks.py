@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, any_of, row_of, rule
-from lmmscore.parsing.verdict import Kind
+from lmmscore.parsing.verdict import QUANTITIES, Kind
 
 # --------------------------------------------------------------------------------------------------
 # What a heading, a label or a key says that the numbers under it are.
@@ -141,6 +141,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
       | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
       | \bcoefficients?\b|\bGewicht\w*|\bpes[oi]s?\b|\bpoids\b|\bwagi\b|\bвеса\b|权重|重み
+      | ^products?[ ](?:of|for|per)\b|\bpond[eé]r\w*|\bgewogen\w*|\bważon\w*|\bвзвеш\w*
+      | 加[权重]|가중
         """,
     ),
     (
@@ -263,7 +265,7 @@ def _heads_scores_all_the_same(kind: Kind, words: str, *, scores: bool) -> bool:
         return False
 
     if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE}:
-        return _MIXED.search(words) is not None
+        return _MIXED.search(_PRODUCT.sub("", words)) is not None
     return kind is Kind.DIFFERENCE
 
 
@@ -299,6 +301,19 @@ _WITH_THE_SOURCE = rule(
 )
 _CALLED_FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
 _MIXED = re.compile(r"\b(?:and|with|including|plus)\b|&|\+", re.IGNORECASE)
+_PRODUCT = re.compile(r"\bproducts?[ ]of[ ](?:\w+[ ]){1,2}and\b", re.IGNORECASE)
+
+
+def kind_ahead(lead: str) -> Kind | None:
+    """Return what the words that lead up to an image's name say that its numbers are, where these
+    are no scores: "Ranks of", "Points lost by". None where it is named beside: "Rank 1:"."""
+    kind = kind_of(lead)
+    if kind is Kind.WEIGHTS:
+        return kind
+    return kind if kind in QUANTITIES and _ENDS_OPEN.search(row_of(lead)) else None
+
+
+_ENDS_OPEN = rule("(LINK|TOWARD|SCALE) THE* $")
 
 
 def is_no_verdict(label: str) -> bool:
@@ -782,6 +797,14 @@ def is_doubtful(words: str) -> bool:
     return bool(_DOUBT.intersection(row_of(words)))
 
 
+def is_a_quality(word: str) -> bool:
+    """Tell whether a word says how something is, and nothing else: "sharp", "poor"."""
+    return _QUALITY.issuperset(row_of(word))
+
+
+_QUALITY = any_of("GRADE", "GOOD", "LOW", "CONTENT")
+
+
 def is_courteous(sentence: str) -> bool:
     """Tell whether a sentence greets, thanks, offers or asks, and does nothing else."""
     row = row_of(sentence)
@@ -812,7 +835,8 @@ _GREETING = rule(
 def _told(words: str) -> str:
     """Return the row of words without a courtesy at its beginning and what can say nothing of whose
     scores they are: grounds, what was taken care of, how far images are apart."""
-    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", _NO_NAMES.sub("", words))))
+    words = _NO_TASTE.sub("", _NO_NAMES.sub("", words))
+    row = _LEADING.sub("", row_of(_PLUS_TOTALS.sub("", words)))
     for aside in (_ONLY_ONE, _FAR_APART, _GROUNDS, _CARED_FOR, _WITH_REMARKS):
         row = aside.sub("", row)
     return row
@@ -828,6 +852,15 @@ _NO_NAMES = re.compile(
 )
 
 
+# "As an AI, I have no personal taste, but …": it is criteria that are asked for.
+_NO_TASTE = re.compile(
+    r"^\W*(?:as[ ]an[ ]AI(?:[ ]\w+){0,3},?[ ])?I[ ]"
+    r"(?:have[ ]no|do(?:[ ]not|n['’]t)[ ]have(?:[ ]any)?|lack)[ ]"
+    r"(?:personal|subjective|human|aesthetic)[ ]"
+    r"(?:(?:tastes?|preferences?|opinions?|feelings|emotions|experiences?|views)"
+    r"(?:,?[ ]or[ ]|,[ ](?!but))?){1,4}(?:,?[ ]but[ ]|[.;,][ ]*|$)",
+    re.IGNORECASE,
+)
 # "The only edited image gets …"
 _ONLY_ONE = rule(
     "(?<=THE) LIMIT (?=THING? PICTURE)",
@@ -865,7 +898,9 @@ _WITH_REMARKS = rule(
     " (IT|LINK)* COMMON (IT|THE|NUMBER|SCORE|PICTURE)* (?=COMMA|COLON|$)"
 )
 # "from measured facts only": what can be seen is what scores should rest on.
-_GROUNDS = rule("COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT)* GROUND LIMIT?")
+_GROUNDS = rule(
+    "COMMA? (JUDGE|LIMIT)* (FROM|TOWARD|LINK) (THE|LIMIT|SELF ANNOUNCE?)* GROUND LIMIT?"
+)
 
 
 def is_plain(words: str) -> bool:
@@ -1414,6 +1449,16 @@ _OF_IT = rule(
     "^ (LINK|ANNOUNCE|COMMA|COLON|NUMBER)* (IT|NUMBER|THE? PICTURE NUMBER?)"
     " (UNKNOWN|BE|THE|LINK|GRADE|GOOD|LOW|CONTENT|INSTRUCTION|SOURCE|COMMA)+ $"
 )
+
+
+def is_of_an_answer(sentence: str, line: str) -> bool:
+    """Tell whether a sentence of a word or two calls an answer wrong that its line speaks of:
+    "Method B's answer: 7. Incorrect."."""
+    wrong = _CALLED_WRONG.match(row_of(sentence)) is not None
+    return wrong and _ANSWERED.search(row_of(line)) is not None
+
+
+_CALLED_WRONG = rule("^ (LINK|GRADE|COMMON|BE|IT)? WRONG $")
 
 
 def is_of_lettering(sentence: str) -> bool:

@@ -12,7 +12,13 @@ from lmmscore.conversation import cardinal
 from lmmscore.parsing.names import FactorName, Names
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at
 from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.remarks import heads_plainly, is_harmless, is_no_verdict, unsettles
+from lmmscore.parsing.remarks import (
+    heads_plainly,
+    is_harmless,
+    is_no_verdict,
+    kind_ahead,
+    unsettles,
+)
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 from lmmscore.scales import Factor, Scale
 
@@ -80,7 +86,9 @@ _GIVEN_IN_TURN = re.compile(
     r"[ ]*[)\]]?[ ]*(?:[:=]|(?:receive|get|score|earn|are[ ](?:given|rated|scored)|have)\b)[ ]*",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*(?:[:=→]|->)[ ]*")
+_LABEL = re.compile(r"(?P<label>[A-H]|\w{1,10})(?:[ ]*(?:[:=→]|->)|[ ]+[–—-](?=[ ]))[ ]*")
+# The first cell of a row: "[2, 8, 7, 7, 6]".
+_FIRST_CELL = re.compile(r"[(\[]?[ ]*(?P<number>[0-9]{1,2})[ ]*[,;|][ ]*")
 # "S = (8, 7, 7, 6)", under "S = (S_acc, S_pre, S_qua, S_real)".
 _ASSIGNED = re.compile(r"(?:[A-Za-z]|scores?|vector|result|values?)[ ]*[:=][ ]*", re.IGNORECASE)
 _ORDER_STATED = re.compile(
@@ -126,6 +134,8 @@ class Sequences:
                     continue
 
                 found = self._tuple_of(line, order) if order else []
+                if not found and labelled:
+                    found = self._row_of(line, order)
                 # Of several images, numbers are read behind a label only.
                 placed = self.n > 1 or bool(line.images) or line.number is not None
                 if found and (placed or not labelled):
@@ -319,6 +329,15 @@ class Sequences:
 
         values = self._values(place, line.end, order)
         return [(image, key, mark) for _, key, mark in values]
+
+    def _row_of(self, line: Line, order: Sequence[str]) -> list[Listed]:
+        """Read `[1, 8, 7, 7, 6]` where the order begins with the image."""
+        cell = _FIRST_CELL.match(self.text, line.head, line.end)
+        if cell is None or line.images or int(cell["number"]) > self.n:
+            return []
+
+        image = int(cell["number"])
+        return [(image, key, mark) for _, key, mark in self._values(cell.end(), line.end, order)]
 
     def _values(self, start: int, end: int, keys: Sequence[str]) -> list[Listed]:
         """Return as many numbers as there are keys, where nothing else stands here."""
@@ -749,6 +768,8 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
     """Return the images that labels name or count; nothing where they do not do so alike."""
     if any(len(label) > _LONGEST_LABEL or unsettles(label) for label in labels):
         return []
+    if any(_heads_other_numbers(label, names) for label in labels):
+        return []
 
     named = [_positions_in(label, names) for label in labels]
     found = [*chain(*named)]
@@ -761,9 +782,15 @@ def _counted(labels: Sequence[str], names: Names) -> list[int]:
     return every if _count_alike(labels, names) else []
 
 
+def _heads_other_numbers(label: str, names: Names) -> bool:
+    """Tell whether the words before an image say that its numbers are no scores: "Ranks of …"."""
+    image = next(iter(names.images_in(label, 0, len(label))), None)
+    return image is not None and kind_ahead(label[: image.start]) is not None
+
+
 def _count_alike(labels: Sequence[str], names: Names) -> bool:
     """Tell whether labels are the same words around 1, 2, 3 …, or around a, b, c …"""
-    if any(map(is_no_verdict, labels)):
+    if any(is_no_verdict(label) or _PLACE.search(label) for label in labels):
         return False
 
     forms = [set(_forms(label, position, names)) for position, label in enumerate(labels, 1)]
@@ -775,7 +802,9 @@ def _positions_in(label: str, names: Names) -> set[int]:
     return {position for image in images for position in image.positions}
 
 
-_INDEX = re.compile(r"[0-9]{1,2}(?![0-9.,/]*[0-9])|[^\W\d_]+")
+_INDEX = re.compile(r"[0-9]{1,2}(?:st|nd|rd|th)?(?![0-9.,/]*[0-9])|[^\W\d_]+")
+# "1st place" is a rank.
+_PLACE = re.compile(r"\b(?:place|platz|puesto|lugar|posto)\b", re.IGNORECASE)
 
 
 def _forms(label: str, position: int, names: Names) -> Iterator[str]:

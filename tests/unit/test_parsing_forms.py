@@ -647,3 +647,33 @@ def test_a_justification_that_nothing_is_missing_leaves_its_score():
         '{"acc": {"score": 8, "justification": "Nothing missing."}, "pre": 6, "qua": 5, "real": 7}'
     )
     assert read_text(text, FOUR, 1).complete
+
+
+ORDER = "S_acc, S_pre, S_qua, S_real"
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        (f"Scores ({ORDER}):\n1 - 7, 5, 9, 6\n2 - 4, 8, 3, 2", BOTH),
+        (f"Scores ({ORDER}):\n1 – [7, 5, 9, 6]\n2 – [4, 8, 3, 2]", BOTH),
+        (f"Columns: Image, {ORDER}\n[1, 7, 5, 9, 6]\n[2, 4, 8, 3, 2]", BOTH),
+        (f"Columns: Image, {ORDER}\n(0; 7, 5, 9, 6)\n(1; 4, 8, 3, 2)", BOTH),
+        (f"Columns: {ORDER}\n[1, 7, 5, 9, 6]\n[2, 4, 8, 3, 2]", {}),
+        (f"Columns: Image, {ORDER}\n[2, 7, 5, 9]\n[4, 4, 8, 3, 2]", {}),
+        ("1st: S_acc 7, S_pre 5, S_qua 9, S_real 6\n2nd: S_acc 4, S_pre 8, S_qua 3, S_real 2", BOTH),
+        ("2nd: S_acc 7, S_pre 5, S_qua 9, S_real 6\n1st: S_acc 4, S_pre 8, S_qua 3, S_real 2", {}),
+        ("1st place: S_acc 7, S_pre 5, S_qua 9, S_real 6\n"
+         "2nd place: S_acc 4, S_pre 8, S_qua 3, S_real 2", {}),
+    ],
+)  # fmt: skip
+def test_rows_that_begin_with_the_number_of_their_image(reply, found):
+    """Where the order says so, or a dash parts it from the scores; a place is a rank."""
+    assert scores(reply, 2) == found
+
+
+@pytest.mark.parametrize(("words", "count"), [("1 point more", 1), ("a 5 point scale", 0)])
+def test_a_point_more_is_no_scale(words, count):
+    """One point is no scale; whether it has been added is not known of that image."""
+    reply = f"Image 1: 4\nImage 2: 5\n\nImage 2 is sharper, which is why it receives {words}."
+    assert len(read_text(reply, ONE, 2).scores) == count

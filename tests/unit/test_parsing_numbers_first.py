@@ -259,3 +259,58 @@ def test_several_images_on_a_line_with_gaps(reply):
 def test_a_label_before_a_missing_score_is_none(missing):
     """What follows the colon of a name with a number before it must explain that number."""
     assert scores(f"1/10 — S_acc: {missing}\n2/10 — S_pre: {missing}") == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "row"),
+    [
+        ("7/10 – S_acc: 2 cups are gone.\n9/10 – S_qua: soft.", (7, None, 9, None)),
+        ("7/10 – S_acc: seven\n9/10 – S_qua: pending", (None,) * 4),
+        ("7/10 – S_acc: 2\n9/10 – S_qua: n/a", (None,) * 4),
+        ("7/10 (for S_acc)\n9/10 (for S_qua). Soft.", (7, None, 9, None)),
+        ("7/10 (for accuracy suffers)", (None,) * 4),
+        ("7/10 (for S_qua and S_real)", (None,) * 4),
+        ("- 7/10 (towards S_acc)\n- 9/10 (towards style). Soft.", (None,) * 4),
+        ("S_acc: (1-10) 7\nS_qua: [1 to 10] 9", (7, None, 9, None)),
+        ("S_acc: (1-5) 4\nS_qua: (6-7) 9\nS_real: (1-10)", (None,) * 4),
+        ("Accuracy 7, quality 9. Overall about 8.", (7, None, 9, None)),
+        ("7 for accuracy and 9 for quality, which averages to 8.", (7, None, 9, None)),
+        ("7 for accuracy and 9 for quality (mean 8).", (7, None, 9, None)),
+        ("7 for accuracy and 9 for quality, which I lower to 8.", (None,) * 4),
+        ("Accuracy: 7, but with the blur it averages 5.", (None,) * 4),
+    ],
+)
+def test_other_numbers_beside_a_score(reply, row):
+    """What counts, the scale, and what several scores come to; not what may be meant instead."""
+    assert scores(reply) == row
+
+
+@pytest.mark.parametrize("sign", [",", ";"])
+def test_images_in_brackets_behind_their_numbers(sign):
+    """On every line, whatever follows it."""
+    reply = f"S_acc: 7 (Image 1){sign} 3 (Image 2)\nS_pre: 4 (Image 1){sign} 9 (Image 2)\nThe end."
+    assert [row[:2] for row in scores(reply, 2)] == [(7, 4), (3, 9)]
+
+
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [("Mostly agree (6)", 6), ("very good: 8", 8), ("good -7", None), ("fair (5-6)", None)],
+)
+def test_a_grade_before_its_number(value, score):
+    """In JSON and tables as in prose."""
+    assert scores(f'{{"S_acc": "{value}", "S_pre": 5, "S_qua": 6, "S_real": 7}}')[0] == score
+    table = f"| S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|\n| {value} | 5 | 6 | 7 |"
+    assert scores(table)[0] == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "row"),
+    [
+        ("Image 1\nS_acc: 2. Image 2 is softer\nImage 2\nS_acc: 8", [2, 8]),
+        ("S_acc: 1. Image 1 gets 8, 2. Image 2 gets 5", [8, 5]),
+        ("S_acc: 1. Image 1: 8, 2. Image 2: 5", [8, 5]),
+    ],
+)
+def test_a_score_before_the_image_of_that_number(reply, row):
+    """It is a score where words follow the image, and a label where its score does."""
+    assert [each[0] for each in scores(reply, 2)] == row

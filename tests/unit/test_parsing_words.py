@@ -394,3 +394,142 @@ def test_a_revision_behind_a_score_is_of_that_score(entry):
 def test_a_revision_may_say_more_than_that(words):
     """What is said of all scores, or of the eyes, counts beside a revision as anywhere."""
     assert not read(f"S_acc: 8\n  {words}\nS_pre: 7\nS_qua: 7\nS_real: 5")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Weighted terms for", "Gewichtete Werte von", "Ranks of", "Points lost by", "Thresholds for"],
+)
+@pytest.mark.parametrize("sign", [": ", ":\n", "\n"])
+def test_words_ahead_of_an_image_say_what_its_numbers_are(words, sign):
+    """Products of weights and scores, ranks and deductions are none, on the line or under it."""
+    assert not read(f"## {words} Image 1{sign}{INLINE}")
+    assert not read("\n\n".join(f"# {words} Image {at}{sign}{INLINE}" for at in (1, 2)), 2)
+    assert len(read(f"## My scores for Image 1{sign}{INLINE}")) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("Image 1 (weighted parts)", 0),
+        ("Image 1 (deductions)", 0),
+        ("Product of score and weight, Image 1", 0),
+        ("Image 1 (ranked second)", 4),
+        ("Image 1 (average)", 4),
+        ("Compared to the source, Image 1", 4),
+    ],
+)
+def test_words_beside_an_image_may_say_what_its_numbers_are(words, count):
+    """Not where they say how good it is, which rank it has, or what it was compared with."""
+    assert len(read(f"{words}: {INLINE}")) == count
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("I will answer with a pair of numbers, one for accuracy and one for quality.", {}),
+        ("There are two values, one for accuracy and the other for quality.", {}),
+        ("The form has nine boxes, six for accuracy and three for quality.", {}),
+        ("The form has 9 boxes, 6 for accuracy and 3 for quality.", {}),
+        ("I give it a one for accuracy.", {"1.acc": 1}),
+        ("One for accuracy and three for quality.", {"1.acc": 1, "1.qua": 3}),
+        ("For 7 colours, 6 for accuracy and 3 for quality.", {"1.acc": 6, "1.qua": 3}),
+    ],
+)
+def test_numbers_that_share_something_out_are_no_scores(reply, scores):
+    """So many of them there are; and "one" alone stands for a noun."""
+    assert read(reply) == scores
+
+
+@pytest.mark.parametrize(
+    ("words", "read_whole"),
+    [
+        (
+            "As an AI model, I don't have personal preferences or feelings, but here are my scores:",
+            1,
+        ),
+        ("I have no opinion, but here are my scores:", 0),
+        ("I have no personal view of the files, but here are my scores:", 0),
+        ("My scores are subjective and based on what I can see in the pictures.", 1),
+        ("My scores are based on what I can guess.", 0),
+    ],
+)
+def test_what_a_judge_says_of_itself(words, read_whole):
+    """Whoever has no taste may judge by criteria, and by what can be seen."""
+    assert len(read(f"{words}\n\n{LIST}")) == 4 * read_whole
+
+
+@pytest.mark.parametrize(
+    ("key", "count"), [('"code": 200', 4), ('"status_code": 500', 0), ('"code": "unseen"', 0)]
+)
+def test_codes_of_failures(key, count):
+    """A code says whether all went well."""
+    assert len(read(f'{{{key}, "result": {JSON}}}')) == count
+
+
+@pytest.mark.parametrize(
+    ("caption", "scores"),
+    [
+        ("On second thought, I revise these scores:", {"1.acc": 4, "2.acc": 5}),
+        ("On second thought I would revise my scores:", {}),
+        ("I might revise my scores, after all:", {}),
+    ],
+)
+def test_a_caption_may_replace_what_stands_above(caption, scores):
+    """Where it says so, and not that it would."""
+    first = "Image 1: S_acc: 9, S_pre: 9, S_qua: 9, S_real: 9"
+    above = f"{first}\n{first.replace('1', '2')}"
+    found = read(f"{above}\n\n{caption}\n\n{TWO}", 2)
+    assert {cell: score for cell, score in found.items() if "acc" in cell} == scores
+    assert read(f"{above}\n\n{caption}", 2) == {}
+
+
+def test_what_is_said_in_place_of_scores_is_said_of_that_image():
+    """Under its heading, and apart from the next."""
+    assert {cell[0] for cell in read(f"Image 1:\n(never shown)\n\nImage 2:\n{LIST}", 2)} == {"2"}
+    assert not read(f"Image 1:\n(never shown)\nImage 2:\n{LIST}", 2)
+    assert not read(f"Image 1:\n{LIST}\n\n(never shown)\n\nImage 2:\n{LIST}", 2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("In terms of accuracy, it receives a score of 7, as nothing is left.", {"1.acc": 7}),
+        (
+            "As for accuracy, the edit gets a 7; for realism, it deserves 3.",
+            {"1.acc": 7, "1.real": 3},
+        ),
+        ("I like its accuracy, it receives a score of 7.", {}),
+        ("In terms of accuracy, it would receive a score of 7.", {}),
+        ("As for accuracy, the source gets a 9.", {}),
+    ],
+)
+def test_a_factor_may_be_the_topic_of_a_clause(reply, scores):
+    """ "As for realism, it gets 3."."""
+    assert read(reply) == scores
+
+
+@pytest.mark.parametrize(
+    ("reason", "count"),
+    [
+        ("Edit 2 gives several concrete examples, which is why its score is higher.", 2),
+        ("These scores are given as two examples.", 0),
+        ("I gave two examples of scores.", 0),
+        ("The response is therefore not accurate.", 2),
+        ("The response is not final.", 0),
+    ],
+)
+def test_reasons_that_speak_of_answers(reason, count):
+    """What an answer has, and whether it is right, says nothing of the scores."""
+    one = [Factor(key="score", name="Score", scale=TEN)]
+    assert len(read_text(f"Edit 1: 8\nEdit 2: 9\n\n{reason}", one, 2).scores) == count
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("answer: 7 apples. Incorrect.", 2), ("row. Wrong.", 0)]
+)
+def test_an_answer_may_be_called_wrong(line, count):
+    """Where the line speaks of it."""
+    one = [Factor(key="score", name="Score", scale=TEN)]
+    reply = f"The second {line}\n\nEdit 1: 8\nEdit 2: 3"
+    assert len(read_text(reply, one, 2).scores) == count
