@@ -1758,7 +1758,8 @@ class Prose:
         if 2 * len(found) >= len(named) or len(line.keys) < _MANY_NAMES:
             return False
 
-        inside = [(each.start, each.end) for each in (*line.named, *line.images)]
+        inside = [(name.start, name.end) for name in line.named]
+        inside += [(image.start, image.end) for image in line.images]
         inside += [pair.mark.span for pair in found]
         left = outside(numbers_in(self.text, part.start, part.end), sorted(inside))
         free = [number for number in left if not counts(self.text, number, part.end)]
