@@ -67,7 +67,6 @@ _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|tar
 
 
 _ITS_OWN_NUMBER = re.compile(r"[(\[]?(?P<number>[0-9]{1,2})[.)\]]?[ ]*")
-_FEWEST_LETTERS = 4
 _BEHIND_A_RANK = re.compile(r"[ ]*(?:[:–—]|-[ ])[ ]*")
 # What may be numbered besides images: "Report, version 2".
 _OF_ANSWERS = frozenset(("version", "attempt", "entry", "item", "submission", "option", "system"))
@@ -367,12 +366,13 @@ class Page:
         words = self.text[head:end]
         factor = self.names.factor_named(words) if self.names.is_name(words) else None
         if factor is None:
-            # "Acc.: 8", "Qual: 8"
+            # "Acc.: 8", "Qual: 8": not "Edit: 8", though "Editiergenauigkeit" begins so.
             words, _, behind = words.partition(":")
             words = words.rstrip()
-            scored = len(words) >= _FEWEST_LETTERS and behind.lstrip()[:1].isdigit()
-            cut = words if "." in words or not scored else f"{words}."
-            factor = self.names.abbreviated(cut)
+            factor = self.names.abbreviated(words)
+            if factor is None and behind.lstrip()[:1].isdigit():
+                factor = self.names.abbreviated(f"{words}.")
+                factor = factor if factor and words.lower().startswith(factor.key) else None
 
         return [FactorName(factor.key, head, head + len(words), in_words=True)] if factor else []
 

@@ -67,6 +67,10 @@ _NONE_FOR = re.compile(
 _OTHER_VERB = re.compile(
     r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
 )
+_DIFFERS = re.compile(
+    r"(?:[ ](?:points?|marks?))?"
+    r"[ ](?:lower|higher|less|more|below|above|better|worse|behind|ahead)\b"
+)
 # A second number right behind the first: "1 7", "(1) 7", "1: 7".
 _ANOTHER_BEHIND = re.compile(r"[ )\]]*[ :=→–—-][ ]*[(\[]?[0-9]")
 _DOTTED = re.compile(r"(?P<whole>[0-9]{1,2})\.(?P<part>[0-9]{1,2})\.?[ )]")
@@ -586,6 +590,7 @@ class Prose:
         No number is one in "S_acc takes 4 parts, S_pre 3", in "8 minutes for S_acc, 7 for S_pre",
         and in "S_acc 8, S_pre 7, S_qua 9 are the weights".
         """
+        found = [pair for pair in found if not self._tells_a_difference(line, pair, found)]
         if len(found) > 2 and self._goes_on_otherwise(line, found[-1]):
             return []
 
@@ -605,6 +610,21 @@ class Prose:
                 return []
 
         return found
+
+    def _tells_a_difference(
+        self, line: Line, pair: Pair[FactorName], found: Sequence[Pair[FactorName]]
+    ) -> bool:
+        """Tell whether a sentence behind a score only says by how much it differs: "S_real 4. Its
+        realism is two points lower"."""
+        if pair.mark.value is not None or not _DIFFERS.match(self.text, pair.mark.span[1]):
+            return False
+
+        return any(
+            each.name.key == pair.name.key
+            and each.end <= pair.start
+            and SENTENCE_STOP.search(self.text, each.mark.span[1], pair.start)
+            for each in found
+        )
 
     def _goes_on_otherwise(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether words that make its number no score follow a pair."""
@@ -1346,7 +1366,8 @@ class Prose:
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
             return True
         if _LABEL_ENDS.search(lead):
-            return announces(clause) or is_neutral(clause) or is_final(clause)
+            reasoned = concluded and grounds(clause) and opens_plainly(clause)
+            return reasoned or announces(clause) or is_neutral(clause) or is_final(clause)
 
         label, colon, rest = clause.rpartition(":")
         if colon and _LEADS.fullmatch(rest):

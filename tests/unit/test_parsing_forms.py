@@ -228,6 +228,41 @@ def test_a_paragraph_about_an_image_may_head_nothing(reply):
 
 
 @pytest.mark.parametrize(
+    ("lead", "score"),
+    [
+        ("So not fully natural", 7),
+        ("Thus a good edit", 7),
+        ("So the paper has it", None),
+        ("Therefore they gave", None),
+        ("So my guess", None),
+        ("Hence the minimum", None),
+    ],
+)
+def test_what_is_concluded_may_lead_up_to_a_score(lead, score):
+    """It tells of the edit, and not of others, bounds or guesses."""
+    reply = f"The sky is dark. {lead}: **S_acc = 7**.\n\nS_pre: 5\nS_qua: 9\nS_real: 6"
+    assert scores(reply, 1) == {1: (score, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
+    ("remark", "score"),
+    [
+        ("Compared with Image 1, realism is four points lower for that.", 2),
+        ("I make the realism two points lower after all.", None),
+        ("Compared with Image 1, realism is 3 or 4.", None),
+    ],
+)
+def test_by_how_much_a_score_differs_is_no_second_one(remark, score):
+    """Paragraphs of images, with their scores amid sentences."""
+    first, second = TWO_IMAGES.replace("Image 1:", "").replace("Image 2:", "").split("\n")
+    reply = (
+        f"Image 1 turns the boat red. **Scores:**{first}. The mast is gone.\n\n"
+        f"Image 2 leaves it blue. **Scores:**{second}. {remark}"
+    )
+    assert scores(reply, 2).get(2, (None,))[-1] == score
+
+
+@pytest.mark.parametrize(
     ("reply", "score"),
     [
         ("The boats look real. Overall, I'd rate this edit 8 out of 10.", 8),
