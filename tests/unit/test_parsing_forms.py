@@ -228,6 +228,19 @@ def test_a_paragraph_about_an_image_may_head_nothing(reply):
 
 
 @pytest.mark.parametrize(
+    ("opening", "score"),
+    [
+        ("The edit deserves a 7 in accuracy: the boat is red.", 7),
+        ("There are 7 in accuracy: the boats are red.", None),
+    ],
+)
+def test_a_score_before_its_factor_may_be_explained_behind_a_colon(opening, score):
+    """Also where the other factors have their scores behind them."""
+    reply = f"{opening} Preservation gets a 5, quality gets a 9, and realism gets a 6."
+    assert scores(reply, 1) == {1: (score, 5, 9, 6)}
+
+
+@pytest.mark.parametrize(
     ("lead", "score"),
     [
         ("So not fully natural", 7),
