@@ -1697,7 +1697,9 @@ class _NumberBefore:
         """A name before a colon gets its number there, unless none of them does: `8 (S_acc): …`."""
         if not _SIGNED.match(self.text, self.name.end):
             return False
-        if self.names_first:
+        # "It deserves an 8 in accuracy: the sail is red. Quality gets a 7."
+        given = self.sign[:1].isalpha() and self._word_before() in _GIVES
+        if self.names_first and not given:
             return True
 
         # "9/10 — S_acc: The sky is dark.", "6 for S_acc: …": what follows the colon explains it.

@@ -701,7 +701,8 @@ def _leads_to_a_list(page: Page, index: int, scores: Sequence[int]) -> bool:
     if not page.lines[index].gap or (index and page.lines[index - 1].heading):
         return False
 
-    for below, line in enumerate(page.lines[index:], index):
+    for below in range(index, len(page.lines)):
+        line = page.lines[below]
         if page.in_table(line) or (scores[below] and below > index):
             return below > index
         if below > index and (line.images or line.factors or line.heading or line.number):

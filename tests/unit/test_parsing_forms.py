@@ -130,7 +130,7 @@ def scores(reply, n, factors=FOUR):
         "Image 1\n  Editing Accuracy ...... 7\n  Context Preservation . 5\n  Quality ...... 9\n"
         "  Realism ...... 6\n\nImage 2\n  Editing Accuracy ...... 4\n  Context Preservation . 8/10\n"
         "  Quality ...... 3\n  Realism ...... 2",
-        "**Image 1 – red boat**\n\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n**Image 2 – blue boat**"
+        "Thank you!\n\n**Image 1 – red boat**\n\nThe mast is gone.\n\nS_acc: 7\nS_pre: 5\nS_qua: 9\nS_real: 6\n\n**Image 2 – blue boat**"
         "\n\nS_acc: 4\nS_pre: 8\nS_qua: 3\nS_real: 2\n\n**Ranking**\n\n1. Image 1\n2. Image 2",
     ],
 )
@@ -202,8 +202,11 @@ FIRST, SECOND = (
 @pytest.mark.parametrize(
     ("above", "below"),
     [
-        ("**Image 1** paints 2 of the 3 boats red.", "**Image 2** leaves them all blue."),
-        ("My findings:\n\nImage 1 turns the boat red.", "Image 2 does not. Cf. Image 1."),
+        ("**Image 1** paints 2 boats and 3 oars red.", "**Image 2** leaves 5 boats and 3 oars."),
+        (
+            "Looking at them closely:\n\nImage 1 turns the boat red.",
+            "Image 2 does not. See Image 1.",
+        ),
         ("In Image 1, the boat is red.\n\nIts mast is gone.", "In Image 2, it is blue.\n\nAlas!"),
         ("Bild 1 zeigt das Boot in Rot.", "Bild 2 lässt es, wie es war."),
     ],
@@ -211,12 +214,16 @@ FIRST, SECOND = (
 def test_a_paragraph_that_opens_with_an_image_heads_the_list_below_it(above, below):
     """Each image has one such paragraph, and no other heading."""
     assert scores(f"{above}\n\n{FIRST}\n\n{below}\n\n{SECOND}", 2) == BOTH
+    shorter = SECOND.replace("- S_qua: 3\n", "")
+    read = scores(f"{above}\n\n{FIRST}\n\n{below}\n\n{shorter}", 2)
+    assert read == BOTH | {2: (4, 8, None, 2)}
 
 
 @pytest.mark.parametrize(
     "reply",
     [
         f"### Image 1\n\nImage 2 is sharper.\n\n{FIRST}\n\n### Image 2\n\nImage 1 is not.\n\n{SECOND}",
+        f"Image 1:\n\nImage 2 is sharper.\n\n{FIRST}\n\nImage 2:\n\nImage 1 is not.\n\n{SECOND}",
         f"{FIRST}\n\nImage 1 turns the boat red.\n\n{SECOND}\n\nImage 2 leaves it blue.",
         f"Image 1 turns the boat red.\n\nImage 2 leaves it blue.\n\n{FIRST}\n\n{SECOND}",
         f"Image 1 turns the boat red.\n\n{FIRST}\n\nThe other leaves it blue.\n\n{SECOND}",
@@ -225,6 +232,19 @@ def test_a_paragraph_that_opens_with_an_image_heads_the_list_below_it(above, bel
 def test_a_paragraph_about_an_image_may_head_nothing(reply):
     """Where headings, order or number of the lists speak against it, nobody knows whose they are."""
     assert scores(reply, 2) == {}
+
+
+@pytest.mark.parametrize(
+    ("opening", "score"),
+    [
+        ("The edit deserves a 7 in accuracy: the boat is red.", 7),
+        ("There are 7 in accuracy: the boats are red.", None),
+    ],
+)
+def test_a_score_before_its_factor_may_be_explained_behind_a_colon(opening, score):
+    """Also where the other factors have their scores behind them."""
+    reply = f"{opening} Preservation gets a 5, quality gets a 9, and realism gets a 6."
+    assert scores(reply, 1) == {1: (score, 5, 9, 6)}
 
 
 @pytest.mark.parametrize(
