@@ -211,17 +211,23 @@ class Page:
 
     def _forget_hashes(self, lines: Sequence[Line]) -> None:
         """Take number signs that count factors for no images: "#1 Accuracy: 7", above "#2 Quality:
-        5". Nobody scores one image on this factor only, and another on that."""
-        keys: dict[tuple[int, ...], set[str]] = {}
-        for line in lines:
-            image = line.images[0] if line.images and line.factors else None
-            if image is not None and image.start - line.head < 2 and self._is_hashed(image):
-                keys.setdefault(image.positions, set()).update(line.keys)
+        5". Nobody scores one image on this factor only, and the next on that."""
+        counted = [self._counted_factor(line) for line in lines]
+        for (number, key), (following, other) in pairwise(counted):
+            if key and other and key != other and following == number + 1:
+                break
+        else:
+            return
 
-        single = any(len(of_one) == 1 for of_one in keys.values())
-        if single and len(set().union(*keys.values())) > 1:
-            for line in lines:
-                line.images = [image for image in line.images if not self._is_hashed(image)]
+        for line in lines:
+            line.images = [image for image in line.images if not self._is_hashed(image)]
+
+    def _counted_factor(self, line: Line) -> tuple[int, str]:
+        """Return the number sign at the head of a line, and the one factor that it scores."""
+        image = line.images[0] if line.images and len(line.keys) == 1 else None
+        if image is None or image.start - line.head > 1 or not self._is_hashed(image):
+            return 0, ""
+        return image.positions[0], line.factors[0].key
 
     def _forget_titles(self, lines: Sequence[Line]) -> None:
         """Take what numbers the answer itself for no image: "Judge report, version 2", where no

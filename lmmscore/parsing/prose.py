@@ -794,7 +794,8 @@ class Prose:
         """Tell whether a line under a factor explains it, and mentions another amid its words."""
         if self._pairs[index] or line.heading or head in line.keys:
             return False
-        if _LABEL_END.fullmatch(self.text, line.factors[-1].end, line.end):
+        titled = line.gap and not self.page.words(line).rstrip(" *_").endswith((".", "!", "?"))
+        if titled or _LABEL_END.fullmatch(self.text, line.factors[-1].end, line.end):
             return False
 
         def amid_words(factor: FactorName) -> bool:

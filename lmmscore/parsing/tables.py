@@ -1142,7 +1142,10 @@ class _TableReader:
             labelled = self._are_images(body)
             return [0, *numbers] if labelled else numbers
 
-        return [0, *(at for at in free if at and self._numbers_images(body, at))]
+        # "Artifacts: 2, 1, 3" counts something else, whatever it agrees with.
+        labelled = any(self.names.image_labelled(row[0].text) is not None for row in body)
+        others = [at for at in free if at and (labelled or not self.head[at].text.strip())]
+        return [0, *(at for at in others if self._numbers_images(body, at))]
 
     def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
         named = {self._image_at(row, column) for column in columns}

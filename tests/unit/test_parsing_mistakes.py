@@ -623,6 +623,7 @@ LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
     [
         # Signs and numbers that count factors are no images, and no scores.
         (f"Bird of prey\n{LISTED}\nBird at rest\n{LISTED}", 4, {}),
+        (f"Photo #2 =\n{LISTED}~ ~ ~\nPhoto #1 =\n#1 Realism: 3\n#2 Quality: 4", 2, {}),
         ("(1) Accuracy ▸ 6\n(2) Quality ▸ 4, regardless of accuracy\n(3) Realism ▸ 8", 3, {}),
         ("#1 Accuracy: fine as it is\n#2 Quality: 6", 1, {"1.qua": 6}),
         ("#1 S_acc 7, S_pre 6\n#2 S_acc 5, S_pre 8", 2, "1.acc 7 1.pre 6 2.acc 5 2.pre 8"),
@@ -651,6 +652,14 @@ LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
         # A number is of the name that it shares a cell with, or is not parted from.
         ("Image 1: none • realism | N/A • quality | 8 • preservation", 2, {}),
         ("Image 1: N/A - S_acc N/A - S_pre 5/10. - S_qua 5/10. - S_real", 2, {}),
+        # What a column counts numbers no images.
+        ("| Thing | S_acc | Flaws |\n|---|---|---|\n| Beach | 7 | 2 |\n| Dune | 4 | 1 |", 2, {}),
+        # A title that begins with a factor's name heads its list.
+        (
+            "*Accuracy*\n\n- Image 1: 9\n\n*Preservation of all else*\n\n- Image 1: 6\n- Image 2: 8",
+            2,
+            "1.acc 9 1.pre 6 2.pre 8",
+        ),
         # Images in brackets of their own stand behind their numbers.
         ("### Quality\n9 <image_1>\nno score <image_2>\n### Realism\n<image_1> –", 2, {}),
     ],
