@@ -734,6 +734,10 @@ class Prose:
         """The last factor above with nothing else on its line."""
         waits = False
         """Whether it has no score yet."""
+        told: str | None = None
+        """The last factor above that a sentence follows, on its line …"""
+        indent = 0
+        """… and how far that line is indented."""
         listed: set[tuple[int, ...]] = set()
         """The images of the list below it so far."""
 
@@ -760,6 +764,11 @@ class Prose:
                 self._asides.add(index)
                 continue
 
+            deeper = line.head - line.start > indent
+            if told is not None and deeper and self._is_an_aside(line, index, told):
+                self._asides.add(index)
+                continue
+
             if alone is not None and waits and self._explains_itself(line, index, alone):
                 # "Quality: see above.", under "Realism": nobody knows whose a score below it is.
                 self._unowned.add(index)
@@ -769,9 +778,10 @@ class Prose:
             if current is not None or any(not pair.backward for pair in self._pairs[index]):
                 above = current
                 behind = self.text[line.factors[-1].end : line.end]
-                told = current is None or re.search(r"\w", _IN_BRACKETS.sub("", behind))
-                alone = None if told else current
+                more = current is None or re.search(r"\w", _IN_BRACKETS.sub("", behind))
+                alone, told = (None, current) if more else (current, None)
                 waits = alone is not None
+                indent = line.head - line.start
 
         return heads
 

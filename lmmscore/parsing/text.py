@@ -372,10 +372,16 @@ def _goes_on(wrap: re.Match[str], text: str, above: str) -> bool:
         return False
     if first.islower() and wrap["indent"]:
         return True
+
+    words = above.lstrip()
+    indent = len(above) - len(words)
+    if indent and indent == len(wrap["indent"]) and words[0].isalnum():
+        # Both go on with what stands above them.
+        return _LABELLED.match(words) is None
     if length < _FEWEST_BEFORE_A_WRAP:
         return False
 
-    indented = len(wrap["indent"]) > len(above) - len(above.lstrip())
+    indented = len(wrap["indent"]) > indent
     return first.islower() or indented or _LEADS_ON.search(above) is not None
 
 

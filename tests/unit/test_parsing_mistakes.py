@@ -704,6 +704,8 @@ def test_image_0_beside_a_list_that_is_not_understood_shifts_nothing():
         "The bird is larger than the tree it sits in, in contrast to\n  Image 2, which keeps it small.",
         "The wings have lost some of their feathers, which also\n  affects Logical Realism.",
         "The wings have lost some of their feathers. See also Logical\n  Realism.",
+        "The wings have lost feathers.\n    Logical realism suffers for the same reason.",
+        "The wings are\n    red now, not blue. This also affects\n    Logical Realism. So be it.",
         "The shadow of the wings is missing, compared with the one in\nImage 2, and the beak is blurred.",
     ],
 )
