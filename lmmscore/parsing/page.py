@@ -581,7 +581,7 @@ def _begins_another(page: Page, line: Line) -> bool:
     return _THEN.match(page.text, line.head, line.end) is not None
 
 
-_DIVIDED = re.compile(r"[ ]*+([*=~_–—-])\1{2,40}[ ]")
+_DIVIDED = re.compile(r"[ ]*+([*=~_–—-])\1{2,40}[ :]")
 _THEN = re.compile(
     r"\W*(?:and[ ])?(?:then|next|now|finally|lastly|last|also|after(?:wards|[ ]that))\W{0,2}:",
     re.IGNORECASE,

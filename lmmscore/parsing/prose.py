@@ -97,7 +97,7 @@ _LEADS_TO_A_SUBJECT = re.compile(
 _RELATIVE = re.compile(r",?[ ](?:which|who|that)\b")
 _SET_AGAINST = re.compile(
     r"\b(?:than|like|unlike|which|as|in|from|with|to|of|over|beside|vs\.?|versus)[ ]"
-    r"(?:that[ ]of[ ])?(?:the[ ])?\Z",
+    r"(?:that[ ]of[ ])?(?:the[ ])?(?:[^\W\d_]+[ ])?\Z",
     re.IGNORECASE,
 )
 _ITEM_JOINT = re.compile(r"[ ]*(?:[:=→–—(|]|-[ ]|gets\b|[0-9])")

@@ -534,6 +534,14 @@ _SUPPOSES = re.compile(
     r"(?:come[ ]to|be|get|amount[ ]to|earn|reach)\b",
     re.IGNORECASE,
 )
+# "I made these numbers up", "scores that I thought up"
+_THOUGHT_UP = re.compile(
+    r"\b(?:I|we)(?:['’]ve|[ ]have)?(?:[ ]just|[ ]simply)?[ ]"
+    r"(?:ma[dk]e|think|thought|dream(?:ed|t)?|cook(?:ed)?|conjured?)[ ]"
+    r"(?:(?:all|both|of|the|these|those|them|this|that|it|my|every|whole|thing|scores?|numbers?"
+    r"|values?|ratings?|figures?|grades?|marks?)[ ]){0,5}up\b",
+    re.IGNORECASE,
+)
 
 
 def makes_up(text: str) -> bool:
@@ -542,7 +550,7 @@ def makes_up(text: str) -> bool:
 
 
 def _is_made_up(sentence: str) -> bool:
-    if _SUPPOSES.search(sentence):
+    if _SUPPOSES.search(sentence) or _THOUGHT_UP.search(sentence):
         return True
 
     row = row_of(sentence)
@@ -1190,6 +1198,8 @@ def is_known_to_void(sentence: str, *, behind: bool) -> bool:
     file names". Only what stands `behind` all scores can put them off."""
     known = (sees_nothing, sees_part, asks_for_pictures, is_anothers, commands, recants)
     if any(voids(sentence) for voids in known) or is_of_other_work(sentence):
+        return True
+    if _THOUGHT_UP.search(sentence):
         return True
 
     if not behind:

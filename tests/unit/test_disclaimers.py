@@ -34,6 +34,8 @@ VOID_BEFORE = (
 VOID_AFTER = (
     "I take that back.",
     "I hallucinated these values.",
+    "I made these numbers up.",
+    "To be honest, I have just made them all up.",
     "It was a joke.",
     "I am ready for the first picture.",
     "So none of the above stands.",
