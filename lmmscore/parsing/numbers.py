@@ -1161,7 +1161,8 @@ _JOINT = re.compile(
        (?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*+\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
-    (?:,[ ](?:(?:the|its|my)[ ])?(?:score|rating|grade|mark)(?=[ ]is\b|[ ]*[:=]))?
+    (?:,[ ](?:the|its|my)[ ](?:score|rating|grade|mark)(?=[ ]is\b)
+      |(?<![)\]]),[ ](?:score|rating|grade|mark)(?=[ ]*[:=]))?
     (?:[ ]on[ ]a[ ]scale[ ](?:from|of)[ ][0-9]{{1,3}}[ ]?(?:to|-|–)[ ]?[0-9]{{1,3}}(?=[ ]is\b))?
     (?:[ ]*:?[ ]*[01][ ]?-{{4,40}}[ ]?[0-9]{{1,3}}[ ]+(?=[(\[]?[0-9.]+[)\]]?[ ]*$))?
     [ ]*\"?[ ]*(?P<sign>:{{1,2}}=?|={{1,2}}|->|→|=>|[-–—](?=[ ])|\||[–—]|,(?=[ ][0-9]))?

@@ -652,6 +652,7 @@ LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
         # A number is of the name that it shares a cell with, or is not parted from.
         ("Image 1: none • realism | N/A • quality | 8 • preservation", 2, {}),
         ("Image 1: N/A - S_acc N/A - S_pre 5/10. - S_qua 5/10. - S_real", 2, {}),
+        ("Image 1: [Score:  (Realism), Score: 8 (Quality)]", 2, {}),
         # What a column counts numbers no images.
         ("| Thing | S_acc | Flaws |\n|---|---|---|\n| Beach | 7 | 2 |\n| Dune | 4 | 1 |", 2, {}),
         # A title that begins with a factor's name heads its list.
