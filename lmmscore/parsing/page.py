@@ -213,13 +213,11 @@ class Page:
         """Take number signs that count factors for no images: "#1 Accuracy: 7", above "#2 Quality:
         5". Nobody scores one image on this factor only, and the next on that."""
         counted = [self._counted_factor(line) for line in lines]
-        for (number, key), (following, other) in pairwise(counted):
-            if key and other and key != other and following == number + 1:
-                break
-        else:
-            return
-
-        for line in lines:
+        count_factors = any(
+            key and other and key != other and following == number + 1
+            for (number, key), (following, other) in pairwise(counted)
+        )
+        for line in lines if count_factors else ():
             line.images = [image for image in line.images if not self._is_hashed(image)]
 
     def _counted_factor(self, line: Line) -> tuple[int, str]:
@@ -540,11 +538,11 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         if page.n > 1 and _ends_in_a_heading(page, line):
             state.closed()
         elif page.n > 1 and before is not state and _compares(line, before, state):
-            known = {before.positions, state.positions} <= state.titled
+            titled = {before.positions, state.positions} <= state.titled
             state.resumed(before)
-            if not known:
+            if not titled:
                 state.closed()
-        elif _goes_through_images(line):
+        elif page.n > 1 and _goes_through_images(line):
             state.closed()
 
     if page.n > 1:
