@@ -65,6 +65,7 @@ def says(page: Any, selector: str, words: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_is_watched_from_start_to_end(chromium: Any, tmp_path: Path) -> None:
     """Sessions, grid, leaderboard and conversation follow the run, through a restart of the page."""
     judge = GatedPixels(first=16)

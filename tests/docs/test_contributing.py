@@ -28,8 +28,8 @@ def project(tmp_path: Path) -> Path:
     return copy
 
 
-SLOW = {"An executor", "A layout of pictures"}
-"""What is left to the slow tests: a judge and a dialog are added more often."""
+SLOW = {"A judge", "An executor", "A layout of pictures"}
+"""What is left to the slow tests, for the time it takes."""
 
 
 @pytest.mark.parametrize(
