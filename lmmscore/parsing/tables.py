@@ -74,6 +74,7 @@ _NUMERIC = re.compile(
 )
 _IN_BRACKETS = re.compile(r"\((?! *[0-9][0-9./ ]*\))[^()]*\)")
 _BLANK_CELL = re.compile(r"[-–—\s.…]*")
+_NO_SCORE = re.compile(rf"[-–—\s.…?]*|\W*{NO_SCORE}\W*", re.IGNORECASE)
 
 _TOP_COLUMN = re.compile(
     r"(?:out of|of|max(?:imum|imal)?\.?)(?: (?:scores?|points|possible|value))?", re.IGNORECASE
@@ -1364,7 +1365,7 @@ _FINAL_COLUMN = re.compile(
 def _is_left_empty(titles: Mapping[int, str], rows: Sequence[Row]) -> bool:
     """Tell whether a column has a heading and nothing below it: scores that were never given."""
     return any(
-        title and all(column >= len(row) or _BLANK_CELL.fullmatch(row[column].text) for row in rows)
+        title and all(column >= len(row) or _NO_SCORE.fullmatch(row[column].text) for row in rows)
         for column, title in titles.items()
     )
 

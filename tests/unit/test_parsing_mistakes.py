@@ -655,6 +655,7 @@ LISTED = "#1 Accuracy: 7\n#2 Preservation: 5\n#3 Realism: 2\n#4 Quality: 9\n"
         ("Image 1: [Score:  (Realism), Score: 8 (Quality)]", 2, {}),
         # What a column counts numbers no images.
         ("| Thing | S_acc | Flaws |\n|---|---|---|\n| Beach | 7 | 2 |\n| Dune | 4 | 1 |", 2, {}),
+        ("| Factor | A | # |\n|---|---|---|\n| S_acc | n/a | 9 |\n| S_pre | n/a | good |", 1, {}),
         # A title that begins with a factor's name heads its list.
         (
             "*Accuracy*\n\n- Image 1: 9\n\n*Preservation of all else*\n\n- Image 1: 6\n- Image 2: 8",
