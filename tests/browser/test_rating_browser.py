@@ -83,6 +83,7 @@ def small(tmp_path: Path) -> Iterator[RatingStudy]:
     rating.database.close()
 
 
+@pytest.mark.slow
 def test_an_item_is_rated_with_the_keyboard_alone(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
