@@ -233,15 +233,16 @@ class Page:
         named: dict[str, set[tuple[int, ...]]] = {}
         for line in lines:
             for image in line.images:
-                named.setdefault(self._label(image), set()).add(image.positions)
+                label = self._label(image)
+                if label in _OF_ANSWERS:
+                    named.setdefault(label, set()).add(image.positions)
 
-        for line in lines:
+        alone = {label for label, positions in named.items() if len(positions) == 1}
+        for line in lines if alone else ():
             line.images = [
                 image
                 for image in line.images
-                if self._label(image) not in _OF_ANSWERS
-                or len(named[self._label(image)]) > 1
-                or image.start - line.head < 2
+                if image.start - line.head < 2 or self._label(image) not in alone
             ]
 
     def _is_hashed(self, image: ImageName) -> bool:
