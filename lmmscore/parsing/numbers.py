@@ -241,6 +241,10 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*+[,;(–—-]*+[ ]*+
       (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
+        |(?:only|just|solely|strictly|even|purely)[ ](?:if|when|once|where|while|with|without|under)\b
+        |(?:nur|seulement|uniquement|solo|sólo|soltanto|alleen)[ ](?:wenn|falls|si|se|als)\b
+        |(?:as|so)[ ]long[ ]as\b|on[ ](?:the[ ])?(?:condition|assumption|premise)\b
+        |in[ ]case\b|supposing\b|subject[ ]to\b|conditional\b|were[ ](?:it|the)\b
         |unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b
           |(?:almost[ ])?be[ ](?:\w+er|more|less|an?|the|from|part|real|taken|mistaken)\b
@@ -1796,8 +1800,18 @@ def _without_shifts(line: _Stretch[Name], forward: _Claims) -> _Claims:
         return forward
 
     return {
-        place: claim for place, claim in forward.items() if claim.strong or _is_parted(line, claim)
+        place: claim
+        for place, claim in forward.items()
+        if (claim.strong or _is_parted(line, claim)) and not _stands_between_like_signs(line, claim)
     }
+
+
+def _stands_between_like_signs(line: _Stretch[Name], claim: _Claim) -> bool:
+    """Tell whether one sign parts a number from both names beside it, so that it may be either's:
+    "N/A | accuracy | 8 | realism"."""
+    before = line.text[line.names[claim.label].end : claim.number.start].strip()
+    behind = line.text[claim.number.end : line.names[claim.label + 1].start].strip()
+    return len(before) == 1 and before == behind and not before.isalnum()
 
 
 def _touches_the_next(line: _Stretch[Name], claim: _Claim) -> bool:

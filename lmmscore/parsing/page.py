@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+from rich.cells import cell_len
 
 from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
@@ -465,6 +467,16 @@ class Page:
         """Return how far into its line a place of the plain text was written."""
         written = self.written(place)
         return written - self.original.rfind("\n", 0, written) - 1
+
+    def width_before(self, place: int) -> int:
+        """Return how wide what was written before a place of the plain text is on its line."""
+        written = self.written(place)
+        return cell_len(self.original[self.original.rfind("\n", 0, written) + 1 : written])
+
+    @property
+    def measures(self) -> list[Callable[[int], int]]:
+        """The ways in which columns may have been aligned."""
+        return [self.column_of] if self.original.isascii() else [self.column_of, self.width_before]
 
     def span(self, start: int, end: int) -> Span:
         """Return the place in the reply of a stretch of the plain text."""

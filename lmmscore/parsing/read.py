@@ -175,7 +175,7 @@ class Contents:
         self.cut = self._json.cut
         cuts = joined([*self._drafts, *self._json.stretches(names)])
         self.page = Page(plain_text(text, cuts), names, text)
-        tables = tables_in(self.page.text, names, self.page.column_of)
+        tables = tables_in(self.page.text, names, self.page.measures)
         self.page.tables = [(table.start, table.end) for table in tables]
         prose = Prose(self.page)
         self._taken = self._sections_with_scores(prose)
@@ -525,7 +525,7 @@ def _first_number(text: str) -> Fraction | None:
 
 
 def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
-    for table in [*tables_in(page.text, page.names, page.column_of), *barred_tables(page.text)]:
+    for table in [*tables_in(page.text, page.names, page.measures), *barred_tables(page.text)]:
         if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
             # A table that repeats the sub-scores states no overall.
             continue

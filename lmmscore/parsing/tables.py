@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 
+from rich.cells import cell_len
+
 from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -125,11 +127,15 @@ class Entry:
     """Whether a running number is all that says which image it is: it may be a rank."""
 
 
-def tables_in(text: str, names: Names, column_of: Callable[[int], int]) -> list[ReplyTable]:
+Measures = Sequence[Callable[[int], int]]
+"""Ways to say how far into its line a place was written: by characters, by how wide they are."""
+
+
+def tables_in(text: str, names: Names, measures: Measures) -> list[ReplyTable]:
     """Return the tables of a text: with bars, with commas or tabs, or with columns aligned.
 
-    `column_of` says how far into its line a place of the text was written, marks included: there
-    columns were aligned.
+    `measures` count what was written before a place on its line, marks included: there columns were
+    aligned.
     """
     found = [
         table
@@ -138,7 +144,7 @@ def tables_in(text: str, names: Names, column_of: Callable[[int], int]) -> list[
         or (_is_of_one_factor(table.rows[0]) and not _holds_lists(table, names))
     ]
     taken = [(table.start, table.end) for table in found]
-    found += _spaced(text, names, taken, column_of)
+    found += _spaced(text, names, taken, measures)
     return sorted(found, key=lambda table: table.start)
 
 
@@ -406,7 +412,7 @@ def _cells(line: re.Match[str], *, framed: bool) -> Row:
 
 
 def _spaced(
-    text: str, names: Names, taken: Sequence[Span], column_of: Callable[[int], int]
+    text: str, names: Names, taken: Sequence[Span], measures: Measures
 ) -> Iterator[ReplyTable]:
     """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
     lines = list(_LINE.finditer(text))
@@ -424,7 +430,7 @@ def _spaced(
             if not _is_head(head, partial(_below, lines, index, names), names):
                 continue
 
-            rows, after = _rows(lines, index, separator, head, column_of, names)
+            rows, after = _rows(lines, index, separator, head, measures, names)
             table = ReplyTable([head, *rows], line.start(), lines[after - 1].end())
             if rows and not _name_factors_again(table, names):
                 index = after
@@ -575,7 +581,7 @@ def _rows(
     index: int,
     separator: str,
     head: Row,
-    column_of: Callable[[int], int],
+    measures: Measures,
     names: Names,
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
@@ -609,7 +615,7 @@ def _rows(
             break
 
         if aligned:
-            row = _under(head, row, line, column_of)
+            row = _under(head, row, line, measures)
         elif len(row) != width:
             row = row[:1]
 
@@ -625,11 +631,11 @@ def _names_one(label: str, names: Names) -> bool:
     return names.factor_named(label) is not None or names.image_named(label) is not None
 
 
-_NEAR = 2
+_NEAR = 1
 """How far beside its heading a cell may stand, in characters."""
 
 
-def _under(head: Row, row: Row, line: re.Match[str], column_of: Callable[[int], int]) -> Row:
+def _under(head: Row, row: Row, line: re.Match[str], measures: Measures) -> Row:
     """Return a cell for each heading: what stands under it, or a blank one. Where that cannot be
     told, only the first, which says what the row is of.
 
@@ -640,12 +646,25 @@ def _under(head: Row, row: Row, line: re.Match[str], column_of: Callable[[int], 
     if len(row) == len(head) and len(gaps) == 1 and max(gaps) <= _NARROW:
         return row
 
-    titles = _places(head, column_of)
+    # Whoever aligned the columns may have counted characters, or how wide they are.
+    placed = [_headings_above(head, row, measure) for measure in measures]
+    if any(columns is None or columns != placed[0] for columns in placed):
+        return row[:1]
+
     cells = [replace(cell, text="") for cell in row[:1] * len(head)]
-    taken = -1
-    for cell, (left, right) in zip(row, _places(row, column_of), strict=True):
+    for cell, column in zip(row, placed[0] or (), strict=False):
+        cells[column] = cell
+
+    return cells
+
+
+def _headings_above(head: Row, row: Row, measure: Callable[[int], int]) -> list[int] | None:
+    """Return which heading each cell of a row stands under, up to the first under none, a remark;
+    None where that cannot be told."""
+    titles = _places(head, measure)
+    columns: list[int] = []
+    for left, right in _places(row, measure):
         if left > titles[-1][1] + _NEAR:
-            # Under no heading: a remark.
             break
 
         distances = [max(first - right, left - last) for first, last in titles]
@@ -654,22 +673,22 @@ def _under(head: Row, row: Row, line: re.Match[str], column_of: Callable[[int], 
             at == column or max(0, distance) > max(0, distances[column])
             for at, distance in enumerate(distances)
         )
-        if not clear or column <= taken or distances[column] > _NEAR:
-            return row[:1]
+        behind = not columns or column > columns[-1]
+        if not clear or not behind or distances[column] > _NEAR:
+            return None
 
-        cells[column] = cell
-        taken = column
+        columns.append(column)
 
-    return cells
+    return columns
 
 
 _NARROW = 4
 
 
-def _places(row: Row, column_of: Callable[[int], int]) -> list[Span]:
+def _places(row: Row, measure: Callable[[int], int]) -> list[Span]:
     """Return the columns of characters that the cells of a row fill."""
-    starts = [column_of(cell.start) for cell in row]
-    return [(at, at + len(cell.text)) for at, cell in zip(starts, row, strict=True)]
+    starts = [measure(cell.start) for cell in row]
+    return [(at, at + cell_len(cell.text)) for at, cell in zip(starts, row, strict=True)]
 
 
 def _is_short(cell: TableCell) -> bool:
@@ -1246,14 +1265,16 @@ class _TableReader:
         if running or (self.n == 1 and not self._names_images(scored, 0)):
             return [self.above] * len(scored)
 
-        made: list[int | None] = []
+        # A row that is not scored may begin another image all the same.
+        found: dict[int, int | None] = {}
         image: int | None = None
+        for row in self.body:
+            if row[0].text:
+                image = self._image(row[0])
 
-        for row, named in zip(scored, cells, strict=True):
-            image = named if row[0].text else image
-            made.append(image)
+            found[row[0].start] = image
 
-        return made
+        return [found[row[0].start] for row in scored]
 
 
 def _ascends(counted: Sequence[str]) -> bool:
@@ -1277,10 +1298,17 @@ def _image_first(rows: list[Row]) -> list[Row]:
     at = len(order) - 2
     order += [column for column in titles if column not in order]
     made: list[Row] = []
+    above: TableCell | None = None
     for row in rows:
-        if len(row) == len(order):
-            cells = [row[column] for column in order]
-            cells[at] = cells[at] if cells[at].text or not made else made[-1][at]
+        if len(row) != len(order):
+            # It may have begun the next factor: of a blank cell below it nothing is known.
+            above = None
+            continue
+
+        cells = [row[column] for column in order]
+        above = cells[at] if cells[at].text else above
+        if above is not None:
+            cells[at] = above
             made.append(cells)
 
     return made
