@@ -213,7 +213,8 @@ class Page:
 
     def _forget_hashes(self, lines: Sequence[Line]) -> None:
         """Take number signs that count factors for no images: "#1 Accuracy: 7", above "#2 Quality:
-        5". Nobody scores one image on this factor only, and the next on that."""
+        5". Nobody scores one image on this factor only, and the next on that. Below images with a
+        name, it cannot be told what a sign beside one factor counts: "Image 8", "#3 Quality: 4"."""
         counted = [self._counted_factor(line) for line in lines]
         count_factors = any(
             key and other and key != other and following == number + 1
@@ -221,6 +222,15 @@ class Page:
         )
         for line in lines if count_factors else ():
             line.images = [image for image in line.images if not self._is_hashed(image)]
+
+        named = any(line.images and not line.factors and self._is_named(line) for line in lines)
+        for line, (number, _) in zip(lines, counted, strict=True):
+            if named and number and line.images:
+                line.images[0] = replace(line.images[0], positions=(UNKNOWN,))
+
+    def _is_named(self, line: Line) -> bool:
+        """Tell whether an image that a line names has more of a name than a number sign."""
+        return any(not self._is_hashed(image) for image in line.images)
 
     def _counted_factor(self, line: Line) -> tuple[int, str]:
         """Return the number sign at the head of a line, and the one factor that it scores."""
@@ -548,7 +558,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         state.scored = has_scores
         state.describe(line)
-        if page.n > 1 and _ends_in_a_heading(page, line):
+        if page.n > 1 and (_ends_in_a_heading(page, line) or _is_left_out(page, line, state)):
             state.closed()
         elif page.n > 1 and before is not state and _compares(line, before, state):
             titled = {before.positions, state.positions} <= state.titled
@@ -560,6 +570,18 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
     if page.n > 1:
         _withdraw_what_is_named_below(page, scores)
+
+
+def _is_left_out(page: Page, line: Line, state: _State) -> bool:
+    """Tell whether an image has no scores: "Image 3: skipped", or "Not scored." right below it.
+    What follows is not of that one."""
+    if state.positions is None or state.entries:
+        return False
+    begins = line.images[-1].end if line.heads and line.images else line.head
+    return _NONE_AT_ALL.fullmatch(page.text, begins, line.end) is not None
+
+
+_NONE_AT_ALL = re.compile(rf"(?:[^\n]{{0,60}}[:–—])?\W*{NO_SCORE}\W*", re.IGNORECASE)
 
 
 def _goes_through_images(line: Line) -> bool:

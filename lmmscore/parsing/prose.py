@@ -112,6 +112,7 @@ _SCORE_AT_END = re.compile(
 )
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
+_LONGEST_HEADING = 60
 _MANY_NAMES = 3
 _OWN_NUMBER = re.compile(r"(?P<sign>[:=][ ])?(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
 _HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
@@ -284,7 +285,7 @@ _IN_VAIN = re.compile(
 _ONE_AND_A_SCORE = re.compile(r"1[ ]*[ :=→–—-][ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*")
 # Behind a factor that an explanation mentions; not "S_pre...7", "S_pre (max. 10); score: 7".
 _AMID_WORDS = re.compile(rf"[\"'”’)]?(?!,[ ](?:{SCORE_LABEL})[ ]*[:=])(?:,?[ ]+[a-z]|[.,;][ ])")
-_LABEL_END = re.compile(r"[)\]*_ ]*:[ ]*")
+_LABEL_END = re.compile(rf"[)\]*_ ]*(?:(?:{SCORE_LABEL})s?[ ]*)?:[ ]*", re.IGNORECASE)
 _LABEL_IN_WORDS = re.compile(r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?:[ ]+[^\W\d_]+[ ][^\W\d_]")
 _TWO_WORDS = re.compile(
     r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W|[\u3040-\u30ff\u4e00-\u9fff]{2,}[「『“《\"]"
@@ -900,6 +901,7 @@ class Prose:
             for said in self._line_says(index)
         ]
         doubted = self._doubted_together()
+        loose = self._loose_from()
         for index, said in found:
             section = self._sections.get(said.unit)
             if said.unit in doubted:
@@ -911,10 +913,38 @@ class Prose:
                 self.unplaced = True
                 continue
 
+            if index > loose.get(said.unit, index):
+                self.unplaced = True
+                continue
+
             yield said
 
         for position, key, mark in self._sequences.of_only_factor():
             yield Said(position, key, self._in_reply(mark), "prose", -2)
+
+    def _loose_from(self) -> dict[int, int]:
+        """Return for each section the first line that may head an image nobody has named.
+
+        Where every image heads a section, no short line among scores hides another; where one is
+        missing, any may: "Right, number six."
+        """
+        headed = {
+            position
+            for line in self.page.lines
+            if line.parts and line.parts[0].named
+            for position in line.parts[0].positions or ()
+        }
+        if self.n == 1 or headed >= set(range(1, self.n + 1)):
+            return {}
+
+        loose: dict[int, int] = {}
+        for index, (line, below) in enumerate(pairwise(self.page.lines)):
+            named = line.factors or line.images or line.heads or self.entries[index]
+            leads = self.entries[index + 1] and below.section == line.section
+            if leads and not named and len(self.page.words(line)) < _LONGEST_HEADING:
+                loose.setdefault(line.section, index)
+
+        return loose
 
     def _doubted_together(self) -> set[int]:
         """Return the sections under a heading of several images whose scores may be one image's.
@@ -933,10 +963,22 @@ class Prose:
             ended = self._sections.get(section)
             others = [part.positions for part in parts if part.section != section]
             apart = all(each and not {UNKNOWN, *positions} & {*each} for each in others)
+            apart = apart and not self._names_apart(positions)
             if not apart or self.page.tables or (ended is not None and ended.closed):
                 doubted.add(section)
 
         return doubted
+
+    def _names_apart(self, positions: tuple[int, ...]) -> bool:
+        """Tell whether a line without scores names one of several images by itself, as a heading
+        would: "- name: Image 1", below "Images 1 and 2:"."""
+        lines = zip(self.page.lines, self.entries, strict=True)
+        return any(
+            len(image.positions) == 1 and image.positions[0] in positions
+            for line, scored in lines
+            if not scored
+            for image in line.images
+        )
 
     def _listing_parts(self) -> Iterator[Part]:
         """Yield the parts of all lines that give scores, or name factors as if they did."""

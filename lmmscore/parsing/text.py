@@ -74,11 +74,13 @@ _MARKS = re.compile(
         \{(?P<spanned>(?:[^{}\n]|\{[^{}\n]{0,80}\}){0,200})\})
     | (?P<environment>\\(?:begin|end)\{[a-z*]{1,20}\}(?:\{[^{}\n]{0,60}\})?|\\hline
         |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
+    | (?P<item>\\item(?![A-Za-z])[ ]?)
     | (?P<newline>\\\\)
     | (?P<bar>\\\|)
     | (?P<colon>(?<=[0-9])：(?=[0-9]))    # "图像1：7" is no time of day
     | (?P<rule>^(?:[*_][ ]?){3,200}$)
-    | (?P<circled>^[ ]*[\u2460-\u2473])
+    | (?P<circled>^[ ]*[\u2460-\u2473\u24eb-\u24fe\u2776-\u2793])
+    | (?P<ten>\U0001f51f)    # a key with 10 on it
     | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
     | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
         |quad|qquad|large|Large|[,;!])(?![A-Za-z])
@@ -86,7 +88,7 @@ _MARKS = re.compile(
     | (?P<entity>&(?:\#x?[0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)
     | (?P<leader>(?<=[A-Za-z][ ])(?:\.{2,3}(?=[ ][0-9])|\.(?=[ ][0-9.]{1,4}(?:/[0-9]+)?[ ]*$))
         |(?:\.[ ]?){4,400}(?![ ]?\w)|\.{4,400}[ ]?|(?:[·…_‥][ ]?){3,400})(?=[ ]{0,9}[0-9])
-    | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2793\u2795-\u2798\u2b05-\u2b5f]
+    | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2775\u2795-\u2798\u2b05-\u2b5f]
         |[\u2580-\u25ff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff\u231a-\u23ff])+)
     | (?!(?<=[\d)])\*[\d(S]|(?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
     | \$(?![.,]?[0-9][^$\n]*(?:\n|\Z))    # a formula's, not a price's
@@ -109,7 +111,11 @@ _SAME_LENGTH = str.maketrans(
     | dict.fromkeys("〜∼～˜", "~")
     | {"。": ".", "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"'}
     | {"〔": "(", "〕": ")", "≔": "=", "∶": ":", "꞉": ":", "⁄": "/", "∕": "/", "‒": "–", "―": "—"}
-    | {chr(0x2460 + number): str(number + 1) for number in range(9)}
+    | {
+        chr(first + number): str(number + 1)
+        for first in (0x2460, 0x24F5, 0x2776, 0x2780, 0x278A)
+        for number in range(9)
+    }
 )
 
 
@@ -461,7 +467,9 @@ def _made_plain(match: re.Match[str], text: str) -> str:
     if groups["entity"]:
         return html.unescape(match[0])
     if groups["circled"]:
-        return f"{ord(match[0].strip()) - 0x245F}. "
+        return f"{unicodedata.numeric(match[0].strip()):.0f}. "
+    if groups["ten"]:
+        return "10"
     if groups["footnote"]:
         return "" if _is_a_footnote(match, text) else match[0]
     if groups.get("cell"):
@@ -551,6 +559,7 @@ _WORDS_FOR = {
     "times": "×",
     "environment": "\n",
     "newline": "\n",
+    "item": "- ",
     "leader": ": ",
     "colon": ": ",
     "rule": "---",
