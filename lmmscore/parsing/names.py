@@ -448,7 +448,9 @@ class Names:
 # --- Images named together ---
 
 _OF_ALL = re.compile(
-    r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
+    r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?:(?P<count>[0-9]{1,3})(?![0-9])"
+    rf"|(?P<word>{_CARDINAL})(?![A-Za-z]))",
+    re.IGNORECASE,
 )
 _MORE = re.compile(
     rf"""
@@ -466,7 +468,7 @@ def _with_more(text: str, image: ImageName, end: int, n: int) -> ImageName:
         return replace(image, end=ending.end())
 
     of_all = _OF_ALL.match(text, image.end, end)
-    if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == n):
+    if of_all is not None and (of_all["of"] != "/" or of_all["count"] == str(n)):
         return replace(image, end=of_all.end())
 
     positions = list(image.positions)

@@ -235,7 +235,8 @@ class Page:
     def _counted_factor(self, line: Line) -> tuple[int, str]:
         """Return the number sign at the head of a line, and the one factor that it scores."""
         image = line.images[0] if line.images and len(line.keys) == 1 else None
-        if image is None or image.start - line.head > 1 or not self._is_hashed(image):
+        lead = self.text[line.head : image.start] if image is not None else ""
+        if image is None or any(map(str.isalnum, lead)) or not self._is_hashed(image):
             return 0, ""
         return image.positions[0], line.factors[0].key
 

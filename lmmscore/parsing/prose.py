@@ -110,6 +110,7 @@ _SCORE_AT_END = re.compile(
     rf"|\b(?:{_ONE_TO_TEN}))\W*\Z",
     re.IGNORECASE,
 )
+_PASSED_OVER = re.compile(rf"(?:^|\W){NO_SCORE}", re.IGNORECASE)
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
 _LONGEST_HEADING = 60
@@ -269,6 +270,10 @@ _PASSING = re.compile(
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
+# Between a factor with its number before it, and the image that both are of.
+_NAMES_ITS_IMAGE = re.compile(
+    r"[ ]*[)\]]?[ ]*[,;:(–—-]?[ ]*(?:(?:of|for|in|on)[ ]+(?:the[ ])?)?", re.IGNORECASE
+)
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
@@ -569,7 +574,22 @@ class Prose:
         own = [
             pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)
         ]
-        return self._leaning_on_none(line, own)
+        return [self._of_image_behind(line, pair) for pair in self._leaning_on_none(line, own)]
+
+    def _of_image_behind(self, line: Line, pair: Pair[FactorName]) -> Pair[FactorName]:
+        """Return a pair as one of the image that is named right behind it: "7 — S_acc, Image 2"."""
+        if self.n == 1 or not pair.backward or any(i.start < pair.start for i in line.images):
+            return pair
+
+        behind = next((image for image in line.images if image.start >= pair.name.end), None)
+        if behind is None or not _NAMES_ITS_IMAGE.fullmatch(
+            self.text, pair.name.end, behind.start
+        ):
+            return pair
+
+        whole = len(behind.positions) == 1 and _LABELLED.match(self.text, behind.end, line.end)
+        name = replace(pair.name, position=behind.positions[0] if whole else UNKNOWN)
+        return replace(pair, name=name)
 
     def _is_supposed(self, line: Line, pair: Pair[FactorName]) -> bool:
         """Tell whether a number is what would be given: "It would merit a judgement of 4 if …"."""
@@ -739,6 +759,8 @@ class Prose:
         """The last factor above that a sentence follows, on its line …"""
         indent = 0
         """… and how far that line is indented."""
+        numbered = False
+        """Whether the last heading of a factor has a number: then a line with one is the next."""
         listed: set[tuple[int, ...]] = set()
         """The images of the list below it so far."""
 
@@ -761,7 +783,8 @@ class Prose:
             if current is not None and line.images and self._only_mentions(line):
                 continue
 
-            if alone is not None and self._is_an_aside(line, index, alone):
+            sibling = numbered and line.number is not None
+            if alone is not None and not sibling and self._is_an_aside(line, index, alone):
                 self._asides.add(index)
                 continue
 
@@ -783,6 +806,7 @@ class Prose:
                 alone, told = (None, current) if more else (current, None)
                 waits = alone is not None
                 indent = line.head - line.start
+                numbered = line.number is not None
 
         return heads
 
@@ -1188,7 +1212,14 @@ class Prose:
     ) -> bool:
         """Tell whether the scores of a part are somebody else's or may be of two images, and end
         its section if so."""
-        others = any(part.start <= image.start < found[0].start for image in line.images)
+        between = [image for image in line.images if part.start <= image.start < found[0].start]
+        if between and _PASSED_OVER.search(self.text, part.start, between[0].start):
+            # "Image 1: N/A; Image 2, the one in red: S_acc 8"
+            self.unplaced = True
+            self._close(part.section, index - 1)
+            return True
+
+        others = bool(between)
         if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
             self._close(part.section, index - 1)
@@ -1931,6 +1962,8 @@ class Prose:
         ending = self._ending_score(line, name)
         if ending is not None:
             found += self._last_number(ending, name.end, line.end, scale)
+        elif self._gives_in_strange_words(line, name, scale):
+            return []
 
         far = False
 
@@ -1944,6 +1977,15 @@ class Prose:
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _gives_in_strange_words(self, line: Line, name: FactorName, scale: Scale) -> bool:
+        """Tell whether a number may be what a factor gets in words that are not known: "S_acc takes
+        a 2". Then one on the line below is not it."""
+        taken = [(image.start, image.end) for image in line.images]
+        return any(
+            not scale.fault(number.value) and not counts(self.text, number, line.end)
+            for number in outside(numbers_in(self.text, name.end, line.end), taken)
+        )
 
     def _begins_something_else(self, line: Line) -> bool:
         """Tell whether a line says nothing more of the factor above it: another name, a heading."""

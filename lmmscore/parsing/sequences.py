@@ -42,6 +42,7 @@ _VALUES = re.compile(
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
 _WHOLE_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·]?[ ]*\band[ ]+|[ ]*[,;|&·][ ]*|[ ]+")
+_WIDE_GAP = re.compile(r"[ ]{2,}")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
 _OUTPUT = re.compile(
@@ -342,7 +343,8 @@ class Sequences:
     def _values(self, start: int, end: int, keys: Sequence[str]) -> list[Listed]:
         """Return as many numbers as there are keys, where nothing else stands here."""
         match = _VALUES.fullmatch(self.text, start, end)
-        if match is None:
+        if match is None or len({*_WIDE_GAP.findall(match["values"])}) > 1:
+            # Cells of aligned columns, of which some are blank.
             return []
 
         made = self._joined_values(match, keys)

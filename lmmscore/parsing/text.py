@@ -443,7 +443,7 @@ def _leader_start(text: str, place: int, end: int) -> int:
     return dotted.end()
 
 
-_WITH_CELLS = re.compile(rf"(?P<cell>[ ]*[&\t][ ]*(?![a-z#0-9]+;))|{_MARKS.pattern}", _MARKS.flags)
+_WITH_CELLS = re.compile(rf"(?P<cell>[ ]*(?:\t|&(?![a-z#0-9]+;))[ ]*)|{_MARKS.pattern}", _MARKS.flags)
 
 
 def _is_tabbed(text: str) -> bool:
@@ -649,8 +649,8 @@ _ELEMENT = (
     rf"(?!(?:{_INLINE}|{_BLOCK}|{_DRAFT_TAGS}|t[dhr]|br)\b)"
     r"[A-Za-z_][\w.:-]{0,60}(?:\s[^<>]{0,200})?"
 )
-_ELEMENT_BEFORE = re.compile(rf"<(?:/{_ELEMENT}|{_ELEMENT}/)>\s*\Z", re.IGNORECASE)
-_ELEMENT_BEHIND = re.compile(rf"\s*<{_ELEMENT}>", re.IGNORECASE)
+_ELEMENT_BEFORE = re.compile(rf"<(?:/{_ELEMENT}|{_ELEMENT}/)>[\s.,;|]*\Z", re.IGNORECASE)
+_ELEMENT_BEHIND = re.compile(rf"[\s.,;|]*<{_ELEMENT}>", re.IGNORECASE)
 
 
 def _is_beside_others(match: re.Match[str], text: str, place: int) -> bool:
