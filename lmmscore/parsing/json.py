@@ -180,10 +180,12 @@ _ITEM = re.compile(r"[A-Za-z_]\w*\[(?P<mark>[\"'])(?P<key>[^\"']{1,60})(?P=mark)
 _YAML_FENCE = re.compile(
     r"^[ \t]*```[ ]?ya?ml[ ]*\n(?P<body>.*?)^[ \t]*```", re.MULTILINE | re.DOTALL | re.IGNORECASE
 )
+_INDENTED = re.compile(r"^[ ]{3}", re.MULTILINE)
+_PARAGRAPH = re.compile(r"^[^\n]+(?:\n[^\n]+)+", re.MULTILINE)
 _YAML_LINE = re.compile(r"\s*(?:#.*|(?:-\s+)*[\w\"'][^:]{0,60}:(?:\s.*)?|-(?:\s.*)?|\s\s\S.*)?")
 # Objects in braces, text that is folded, and items that begin with a number of theirs.
 _NESTED_YAML = re.compile(
-    r":[ ]+(?:[{]|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number)[ ]*:", re.MULTILINE
+    r":[ ]+(?:[{]|\[[^\]\n]*,|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number|name)[ ]*:", re.MULTILINE
 )
 # Aliases make a page of a line; what is nested like that is nobody's verdict.
 _UNLIKELY_YAML = re.compile(r"(?:^|[\s\[{,])[&*]\w|(?:-[ ]){9}|[\[{]{9}|^[ ]{60}", re.MULTILINE)
@@ -192,17 +194,18 @@ _LONGEST_YAML = 50_000
 
 
 def _yaml_texts(text: str) -> Iterator[JsonText]:
-    """Yield what is marked as YAML, or the reply where it is nothing else.
-
-    Most of it is read line by line, as lists are; here only what goes over several lines.
+    """Yield what is marked as YAML, and what can be nothing else: keys and values over several
+    levels. What has one level is read line by line, as lists are.
     """
     blocks = [(match["body"], match.start("body")) for match in _YAML_FENCE.finditer(text)]
-    if not blocks and all(map(_YAML_LINE.fullmatch, text.split("\n"))):
-        blocks = [(text, 0)]
+    fenced = bool(blocks)
+    if not fenced:
+        blocks = [(match[0], match.start()) for match in _PARAGRAPH.finditer(text)]
+        blocks = [block for block in blocks if all(map(_YAML_LINE.fullmatch, block[0].split("\n")))]
 
     for body, start in blocks:
-        fits = len(body) < _LONGEST_YAML and _NESTED_YAML.search(body)
-        if not fits or _UNLIKELY_YAML.search(body):
+        likely = fenced or _NESTED_YAML.search(body) or _INDENTED.search(body)
+        if not likely or len(body) > _LONGEST_YAML or _UNLIKELY_YAML.search(body):
             continue
 
         try:
@@ -212,9 +215,22 @@ def _yaml_texts(text: str) -> Iterator[JsonText]:
 
         # "Image 2:" with nothing indented below it is a heading.
         heads = isinstance(tree, Leaf) or any(_is_empty(node) for node in tree.nodes)
-        if isinstance(tree, Tree) and not heads:
-            comments = tuple(_YAML_COMMENT.findall(body))
-            yield JsonText(tree, start, start + len(body), (), comments)
+        if heads or not (fenced or _NESTED_YAML.search(body) or _is_nested(tree)):
+            continue
+
+        comments = tuple(_YAML_COMMENT.findall(body))
+        yield JsonText(tree, start, start + len(body), (), comments)
+
+
+def _is_nested(tree: Tree, level: int = 1) -> bool:
+    """Tell whether an object with several values stands on the third level: no list of a text in
+    Markdown goes so deep."""
+    if level >= _DEEP and not tree.is_list and len(tree.pairs) > 1:
+        return True
+    return any(_is_nested(node, level + 1) for node in tree.nodes if isinstance(node, Tree))
+
+
+_DEEP = 3
 
 
 def _is_empty(node: Node) -> bool:
