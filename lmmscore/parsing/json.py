@@ -185,7 +185,8 @@ _PARAGRAPH = re.compile(r"^[^\n]+(?:\n[^\n]+)+", re.MULTILINE)
 _YAML_LINE = re.compile(r"\s*(?:#.*|(?:-\s+)*[\w\"'][^:]{0,60}:(?:\s.*)?|-(?:\s.*)?|\s\s\S.*)?")
 # Objects in braces, text that is folded, and items that begin with a number of theirs.
 _NESTED_YAML = re.compile(
-    r":[ ]+(?:[{]|\[[^\]\n]*,|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number|name)[ ]*:", re.MULTILINE
+    r":[ ]+(?:[{]|\[[^\]\n]*,|[>|][+-]?[ ]*$)|^[ ]*-[ ]+(?:id|idx|index|no|nr|number|name)[ ]*:",
+    re.MULTILINE,
 )
 # Aliases make a page of a line; what is nested like that is nobody's verdict.
 _UNLIKELY_YAML = re.compile(r"(?:^|[\s\[{,])[&*]\w|(?:-[ ]){9}|[\[{]{9}|^[ ]{60}", re.MULTILINE)

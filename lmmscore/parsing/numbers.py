@@ -227,7 +227,7 @@ _RUNS_ON = re.compile(
     r"""
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | ["']?[ ]*,[ ]*(?:null|none|nan|n/?a|["'][^"'\n]{0,12}["']|[-–—?])[ ]*[,\]]
+    | ["']?[ ]*,[ ]*(?:null|none|nan|n/?a|["'][^"'\n]{0,12}["']|[-–—?]{1,3})[ ]*(?:[,\]]|\Z|\n)
     | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b
         |not\b|no[ ]score\b|unclear\b|cannot\b|can['’]t\b
         |(?:undecided|unscored|skipped|omitted|left[ ]open

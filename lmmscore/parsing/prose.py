@@ -110,6 +110,7 @@ _SCORE_AT_END = re.compile(
     rf"|\b(?:{_ONE_TO_TEN}))\W*\Z",
     re.IGNORECASE,
 )
+_LISTS_MORE = re.compile(r"[ ]*[,;/|][ ]*[-–—?]")
 _PASSED_OVER = re.compile(rf"(?:^|\W){NO_SCORE}", re.IGNORECASE)
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
@@ -582,9 +583,7 @@ class Prose:
             return pair
 
         behind = next((image for image in line.images if image.start >= pair.name.end), None)
-        if behind is None or not _NAMES_ITS_IMAGE.fullmatch(
-            self.text, pair.name.end, behind.start
-        ):
+        if behind is None or not _NAMES_ITS_IMAGE.fullmatch(self.text, pair.name.end, behind.start):
             return pair
 
         whole = len(behind.positions) == 1 and _LABELLED.match(self.text, behind.end, line.end)
@@ -1119,7 +1118,7 @@ class Prose:
             self.unplaced = True
             return
 
-        if self._is_refused(line, part, found, index) or self._leaves_some_out(line, part):
+        if self._is_refused(line, part, found, index) or self._leaves_some_out(line, part, found):
             return
 
         cut = self._taken_over(line, part, found)
@@ -1197,11 +1196,12 @@ class Prose:
         named = any(begins <= image.start < pair.start for image in line.images)
         return not named and _OPENS_A_PHRASE.match(self.text, begins, pair.start) is not None
 
-    def _leaves_some_out(self, line: Line, part: Part) -> bool:
+    def _leaves_some_out(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether what is said of several images may not be said of all: "All images get 8 for
-        accuracy, except Image 2", "quality: 6 for Images 1 and 3 only"."""
+        accuracy, except Image 2", "quality: 6 for Images 1 and 3 only", "Images 1–2: 6, –"."""
         positions = part.positions or ()
-        apart = any(image.positions != positions for image in line.images)
+        listed = any(_LISTS_MORE.match(self.text, pair.mark.span[1]) for pair in found)
+        apart = listed or any(image.positions != positions for image in line.images)
         if self.n > 1 and len(positions) > 1 and apart:
             self.unplaced = True
             return True

@@ -443,7 +443,9 @@ def _leader_start(text: str, place: int, end: int) -> int:
     return dotted.end()
 
 
-_WITH_CELLS = re.compile(rf"(?P<cell>[ ]*(?:\t|&(?![a-z#0-9]+;))[ ]*)|{_MARKS.pattern}", _MARKS.flags)
+_WITH_CELLS = re.compile(
+    rf"(?P<cell>[ ]*(?:\t|&(?![a-z#0-9]+;))[ ]*)|{_MARKS.pattern}", _MARKS.flags
+)
 
 
 def _is_tabbed(text: str) -> bool:
@@ -602,12 +604,23 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
         return ""
     if name in _BLANKS and f"</{name}" not in text:
         return "…"
+    if name in _BLANKS and _is_amid_a_line(match, text, place):
+        return ""
     if re.fullmatch(_BLOCK, name) or match["close"]:
         return "\n"
     if not match["attributes"] and not match["empty"] and f"</{name}" not in text.lower():
         # "7 <image_2>": brackets of another kind.
         return match["name"]
     return _element_in_words(match)
+
+
+def _is_amid_a_line(match: re.Match[str], text: str, place: int) -> bool:
+    """Tell whether `<score>7</score>` is the number of what stands before it: "S_acc: <score>7"."""
+    opens = text.rfind(f"<{match['name']}", 0, place) if match["close"] else place
+    closes = place if match["close"] else text.find(f"</{match['name']}", place)
+    before = text[text.rfind("\n", 0, opens) + 1 : max(opens, 0)].rstrip()
+    content = text[text.find(">", opens) + 1 : closes]
+    return before.endswith((":", "=", "-", "–", "—")) and bool(_ONE_NUMBER.fullmatch(content))
 
 
 def _over_columns(content: str, columns: int) -> str:
