@@ -214,13 +214,19 @@ def _yaml_texts(text: str) -> Iterator[JsonText]:
         except yaml.YAMLError:
             continue
 
-        # "Image 2:" with nothing indented below it is a heading.
-        heads = isinstance(tree, Leaf) or any(_is_empty(node) for node in tree.nodes)
-        if heads or not (fenced or _NESTED_YAML.search(body) or _is_nested(tree)):
+        if isinstance(tree, Leaf) or not (fenced or _can_be_nothing_else(tree, body)):
             continue
 
         comments = tuple(_YAML_COMMENT.findall(body))
         yield JsonText(tree, start, start + len(body), (), comments)
+
+
+def _can_be_nothing_else(tree: Tree, body: str) -> bool:
+    """Tell whether keys and values are YAML though no fence says so."""
+    if any(_is_empty(node) for node in tree.nodes):
+        # "Image 2:" with nothing indented below it is a heading.
+        return False
+    return _NESTED_YAML.search(body) is not None or _is_nested(tree)
 
 
 def _is_nested(tree: Tree, level: int = 1) -> bool:

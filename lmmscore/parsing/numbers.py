@@ -242,7 +242,8 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*+[,;(–—-]*+[ ]*+
       (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
-        |(?:only|just|solely|strictly|even|purely)[ ](?:if|when|once|where|while|with|without|under)\b
+        |(?:only|just|solely|strictly|even|purely)[ ]
+          (?:if|when|once|where|while|with|without|under)\b
         |(?:nur|seulement|uniquement|solo|sólo|soltanto|alleen)[ ](?:wenn|falls|si|se|als)\b
         |(?:as|so)[ ]long[ ]as\b|on[ ](?:the[ ])?(?:condition|assumption|premise)\b
         |in[ ]case\b|supposing\b|subject[ ]to\b|conditional\b|were[ ](?:it|the)\b
@@ -324,6 +325,8 @@ def entry_fault(
 
     if number.unit and _UNIT_RUNS_ON.match(text, number.end, end):
         return "the number counts points"
+    if number.top is not None and counts(text, number, end):
+        return "the number counts something"
 
     place = _behind_brackets_and_scale(text, number.end, end)
     if _DOUBTED.match(text, place, end):
@@ -775,6 +778,8 @@ _NOT_COUNTED = frozenset(
     at best instead where which that this the a an it i my would final revised corrected be
     being has had seems might may depending according looks means""".split()
 )
+# "9 of 10 leaves are sharp", where 10 is the top of the scale; not "9 of 10 because …".
+_SHARE_OF = re.compile(r"[ ]+of[ ]+(?:the[ ]+)?[0-9]{1,3}[ ]+(?P<word>[a-z][\w'’-]*)")
 _POINTS_COUNTED = re.compile(
     r"[ ]*(?:points?|pts)\b[ ]*(?:were[ ]|was[ ]|are[ ]|is[ ])?"
     r"(?:deducted|off|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better"
@@ -789,7 +794,8 @@ def counts(text: str, number: Number, end: int) -> bool:
     if number.unit:
         return _POINTS_COUNTED.match(text, number.digits_end, end) is not None
     if number.top is not None:
-        return False
+        share = _SHARE_OF.match(text, number.digits_end, end)
+        return share is not None and share["word"].lower() not in _NOT_COUNTED
 
     match = _COUNTED.match(text, number.end, end)
     if match is None:
@@ -1115,7 +1121,8 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
 
 
 _FOR = re.compile(
-    r"[)\]!]?[ ]*(?:for|to|für|pour|para|per)[ ]+(?:(?:the|its|die|das|den|la|le|el|il)[ ]+)?",
+    r"(?:[ ]?(?:points?|pts|marks?))?[)\]!]?[ ]*(?:for|to|für|pour|para|per)[ ]+"
+    r"(?:(?:the|its|die|das|den|la|le|el|il)[ ]+)?",
     re.IGNORECASE,
 )
 

@@ -595,7 +595,7 @@ def _goes_through_images(line: Line) -> bool:
 def _compares(line: Line, before: _State, after: _State) -> bool:
     """Tell whether a line that no image opens goes on about one: "S_acc: 8. Image 4 got 3 for
     S_acc." What stands below is not of that one."""
-    if before.positions == after.positions or line.heading:
+    if before.positions == after.positions or (line.heading and not line.factors):
         return False
     opened = line.parts[0].named and (line.gap or after.positions not in after.titled)
     return len(line.parts) > 1 and not opened

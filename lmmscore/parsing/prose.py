@@ -110,7 +110,7 @@ _SCORE_AT_END = re.compile(
     rf"|\b(?:{_ONE_TO_TEN}))\W*\Z",
     re.IGNORECASE,
 )
-_LISTS_MORE = re.compile(r"[ ]*[,;/|][ ]*[-–—?]")
+_LISTS_MORE = re.compile(r"[ ]*[,;/|][ ]*(?:and[ ])?(?:the[ ])?(?=.)")
 _PASSED_OVER = re.compile(rf"(?:^|\W){NO_SCORE}", re.IGNORECASE)
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
@@ -1200,12 +1200,17 @@ class Prose:
         """Tell whether what is said of several images may not be said of all: "All images get 8 for
         accuracy, except Image 2", "quality: 6 for Images 1 and 3 only", "Images 1–2: 6, –"."""
         positions = part.positions or ()
-        listed = any(_LISTS_MORE.match(self.text, pair.mark.span[1]) for pair in found)
+        listed = any(self._goes_on_as_a_list(line, pair) for pair in found)
         apart = listed or any(image.positions != positions for image in line.images)
         if self.n > 1 and len(positions) > 1 and apart:
             self.unplaced = True
             return True
         return False
+
+    def _goes_on_as_a_list(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether a list goes on behind a number with anything but the next factor."""
+        more = _LISTS_MORE.match(self.text, pair.mark.span[1], line.end)
+        return more is not None and all(factor.start != more.end() for factor in line.factors)
 
     def _is_refused(
         self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int

@@ -547,7 +547,10 @@ def _parts_cells(match: re.Match[str], text: str) -> bool:
         return False
 
     begin = text.rfind("\n", 0, match.start()) + 1
-    if text[begin : match.start()].strip() or "&" in match[0]:
+    if "&" in match[0]:
+        # "Texture & Detail", where tabs part the cells.
+        return "\t" not in text[begin:].partition("\n")[0]
+    if text[begin : match.start()].strip():
         return True
 
     block = text[text.rfind("\n\n", 0, begin) + 1 : begin + _LONGEST_CELL * 2].partition("\n\n")[0]
@@ -618,9 +621,13 @@ def _is_amid_a_line(match: re.Match[str], text: str, place: int) -> bool:
     """Tell whether `<score>7</score>` is the number of what stands before it: "S_acc: <score>7"."""
     opens = text.rfind(f"<{match['name']}", 0, place) if match["close"] else place
     closes = place if match["close"] else text.find(f"</{match['name']}", place)
-    before = text[text.rfind("\n", 0, opens) + 1 : max(opens, 0)].rstrip()
+    before = text[text.rfind("\n", 0, opens) + 1 : max(opens, 0)]
     content = text[text.find(">", opens) + 1 : closes]
-    return before.endswith((":", "=", "-", "–", "—")) and bool(_ONE_NUMBER.fullmatch(content))
+    led_up_to = any(map(str.isalpha, _ANY_TAG.sub("", before)))
+    return led_up_to and _ONE_NUMBER.fullmatch(content) is not None
+
+
+_ANY_TAG = re.compile(r"<[^<>]{0,200}>")
 
 
 def _over_columns(content: str, columns: int) -> str:
