@@ -1105,10 +1105,13 @@ def _claims(line: _Stretch[Name], taken: Sequence[tuple[int, int]]) -> tuple[_Cl
     backward = _backward(line, forward)
     # "| a score of 10 for Y": what a word gives to the next name is not the last one's.
     starts = {name.start for name in line.names}
+    given = [number for number in line.numbers if _is_given_for(line.text, number, starts)]
     forward = {
         place: claim
         for place, claim in forward.items()
-        if not _is_given_for(line.text, claim.number, starts)
+        if claim.number not in given
+        # Where two are given so, a third is given for something that is not known.
+        and not (len(given) > 1 and _FOR.match(line.text, claim.number.end))
     }
     forward, backward = _without_joint_claims(line, forward, backward)
     if _ends_with_a_number(line, forward) or (backward and _are_bracketed(line)):

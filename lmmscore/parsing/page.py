@@ -45,7 +45,7 @@ _KEYED_IMAGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED_HEAD = re.compile(
-    r"(?:No|Nr|Num|Number|Nummer|№)\b\.?[ ]?(?P<number>[0-9]{1,2})(?=[ ]*(?:[:)]|[–—-][ ]|$))",
+    r"(?:No|Nr|Num|Number|Nummer|№)\b\.?[ ]?(?P<number>[0-9]{1,2})(?=[ ]*(?:[:)\]]|[–—-][ ]|$))",
     re.IGNORECASE,
 )
 # A sentence that begins with what it is about: "For S_acc, …".
@@ -65,6 +65,9 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
+_FENCED = re.compile(
+    r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<body>.*?)^[ \t]*(?:```|~~~)", re.MULTILINE | re.DOTALL
+)
 _OTHER_FILE = re.compile(r"source|original|input|reference|mask|truth|before|target|\bgt\b", re.I)
 
 
@@ -158,6 +161,7 @@ class Page:
                 lines.append(line)
                 gap, newlines, start = False, "\n", place
 
+        self._forget_comments(lines)
         self._find_numbering(lines)
         lines = _one_naming(self._without_keys_amid(lines))
         if self.n > 1:
@@ -167,6 +171,25 @@ class Page:
             self._forget_titles(lines)
 
         return lines
+
+    def _forget_comments(self, lines: Sequence[Line]) -> None:
+        """Take comments in a fenced text for what they are: "# see the remark on image 1" between
+        two keys heads nothing. One that only names an image does."""
+        fences = [match.span("body") for match in _FENCED.finditer(self.original)]
+        for line in lines if fences else ():
+            written = self.written(line.start)
+            fenced = any(start <= written < end for start, end in fences)
+            begins = self.original.rfind("\n", 0, written) + 1
+            if not fenced or not self.original[begins:].lstrip().startswith("#"):
+                continue
+
+            words = self.words(line)
+            if (
+                any(image.start - line.head > 1 for image in line.images[:1])
+                and words[:1].islower()
+            ):
+                line.heading = False
+                line.images = []
 
     def _forget_files(self, lines: Sequence[Line]) -> None:
         """Forget the numbers of files whose names describe pictures: "dusk-2.png" beside
@@ -416,7 +439,8 @@ class Page:
 
     def _numbered_image(self, head: int, end: int) -> list[ImageName]:
         """Return the image that a line gives by a key or a number sign: `image: 2`, "No. 2:"."""
-        found = _NUMBERED_HEAD.match(self.text, head, end)
+        bracketed = self.text.startswith(("[", "("), head)
+        found = _NUMBERED_HEAD.match(self.text, head + bracketed, end)
         if found is None and self.names.only is None:
             found = _KEYED_IMAGE.fullmatch(self.text, head, end)
 

@@ -117,7 +117,10 @@ _LONGEST_NUMBER = 16
 _LONGEST_HEADING = 60
 _MANY_NAMES = 3
 _OWN_NUMBER = re.compile(r"(?P<sign>[:=][ ])?(?<![\w.])(?P<number>[0-9]{1,2})[.)][ ]*\Z")
-_HEAD_OF_FACTOR = re.compile(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", re.IGNORECASE)
+_HEAD_OF_FACTOR = re.compile(
+    r"\W*(?:factor|criterion|metric|aspect|dimension)?\W*(?:\d*|(?:[a-l]|[ivx]{1,4})(?=[).]))\W*",
+    re.IGNORECASE,
+)
 
 # --- Lists under images, and sentences ---
 
@@ -1207,7 +1210,7 @@ class Prose:
             return True
         return False
 
-    def _goes_on_as_a_list(self, line: Line, pair: Pair[FactorName]) -> bool:
+    def _goes_on_as_a_list(self, line: Line, pair: Pair[FactorName] | Pair[ImageName]) -> bool:
         """Tell whether a list goes on behind a number with anything but the next factor."""
         more = _LISTS_MORE.match(self.text, pair.mark.span[1], line.end)
         return more is not None and all(factor.start != more.end() for factor in line.factors)
@@ -2272,6 +2275,10 @@ class Prose:
 
         for pair in found:
             if self._only_counts(pair) or self._is_loose(line, pair):
+                continue
+
+            if len(pair.name.positions) > 1 and self._goes_on_as_a_list(line, pair):
+                self.unplaced = True
                 continue
 
             for position in pair.name.positions:

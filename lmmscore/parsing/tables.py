@@ -178,6 +178,8 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
 
     if any(_lists_factors(cell.text, names) for cell in labels):
         return False
+    if any(_ends_in_a_factor(cell.text, names) for row in table.rows for cell in row[1:_WIDEST]):
+        return False
 
     counted = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
     for row in table.rows:
@@ -234,6 +236,12 @@ def _lists_factors(text: str, names: Names) -> bool:
     if len(text) <= 40 or not re.search(r"[0-9]", text):
         return False
     return len({factor.key for factor in names.factors_in(text, 0, len(text))}) > 1
+
+
+def _ends_in_a_factor(text: str, names: Names) -> bool:
+    """Tell whether a cell ends with the name of what the next cell is of: `four; S_real | 1.5`."""
+    _, stop, last = text.rpartition(";")
+    return bool(stop) and names.is_name(last.strip())
 
 
 @lru_cache(maxsize=4096)
