@@ -363,6 +363,10 @@ _ONE_MORE_TIME = re.compile(
     r"^\W*(?:(?:please|just|if[ ]you|feel[ ]free[ ]to|kindly)[ ])*"
     r"(?:re-?)?(?:send|upload|attach|share)[ ]"
     r"(?:it|that[ ]one|this[ ](?:one|image))(?:[ ]again)?\b[^.;:]{0,40}\W*$"
+    r"|^\W*if[ ]you[ ](?:can|could)?[ ]?re-?(?:send|upload|attach|share)[ ]"
+    r"(?:it|them|(?:the|that|this)[ ](?:missing[ ]|other[ ])?(?:images?|pictures?|files?))\b"
+    r"[^.;]{0,40},[ ]I(?:['’]ll|[ ]will|[ ]can)[ ](?:(?:gladly|happily|then)[ ])?"
+    r"(?:complete|finish|score|rate|evaluate|judge)\b[^.;]{0,40}\W*$"
     r"|^\W*(?:请|麻烦)?(?:您|你)?重新(?:发送|上传)(?:一次|一下|该图|这张图)?\W*$",
     re.IGNORECASE,
 )

@@ -291,7 +291,9 @@ WORDS = {
         primera segunda tercera cuarta prima seconda terza primeira terceira
         第一 第二 第三 第四 duas dois quatro cinco fünf sechs cinq cinque 두 세 """,
     "SCALE": """
-        scale scales range ranges ranging point points integer integers
+        scale scales range ranges ranging point points integer integers run_from runs_from
+        go_from goes_from halves_allowed halves_are_allowed half_points_allowed
+        half_points_are_allowed with_halves
         whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su
         decimi échelle scala 点満点 만점 점 из
         分 分制 点制 점제""",

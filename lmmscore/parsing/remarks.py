@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
-from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, any_of, row_of, rule
+from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, NO_SCORE, any_of, row_of, rule
 from lmmscore.parsing.verdict import QUANTITIES, Kind
 
 # --------------------------------------------------------------------------------------------------
@@ -96,8 +96,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |output|answer
           |response|reply|json|sample|possible|for)[ ])*
           (?:format|template|example|sample|schema|instance|illustration|structure|skeleton)
-          (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
-            |follows|scores?
+          (?:[ ](?:of|for|is|(?:would|will|shall|should|must)[ ]be|looks?[ ]like|this|output|answer
+            |reply|response|format|follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
       | \b(?:will|shall|would|should|must|please|going[ ]to)\b.*\b(?:format|structure|schema
           |template|form|layout|pattern|shape|style)$
@@ -850,13 +850,26 @@ def _told(words: str) -> str:
     return row
 
 
-# "I can't identify the people in these photos, but …": who is shown is not asked for.
+# "I can't identify the people in these photos, but …", "While I can't say who this is, …": who is
+# shown is not asked for.
 _NO_NAMES = re.compile(
-    r"^\W*(?:I['’]m[ ]sorry,?[ ](?:but[ ])?)?I[ ]*(?:can['’]t|cannot|won['’]t|am[ ]unable[ ]to"
-    r"|will[ ]not)[ ](?:help[ ](?:with[ ])?)?identify(?:ing)?[ ](?:the[ ]|any[ ]|real[ ])?"
-    r"(?:[0-9]+[ ])?(?:people|persons?|individuals?|faces?)(?:[ ]\w+){0,4}"
-    r"(?:,?[ ]but[ ]|[.;][ ]*|,[ ]|$)",
-    re.IGNORECASE,
+    r"""
+    ^\W*(?:(?:while|although|though)[ ])?
+    (?:(?:I['’]m[ ]sorry|sorry|I[ ]apologi[sz]e),?[ ](?:but[ ])?)?
+    I[ ]*(?:can['’]t|cannot|won['’]t|will[ ]not|do[ ]not|don['’]t
+      |(?:am|['’]m)[ ](?:unable|not[ ]able)[ ]to)[ ]
+    (?:(?:help|assist)[ ](?:with[ ])?)?
+    (?:(?:identify|recogni[sz]e|name|verify|confirm|determine|tell|say|know)
+      |(?:identify|recogni[sz]|nam|verify|confirm|determin)ing)[ ]
+    (?:(?:the|any|real)[ ])*
+    (?:(?:[0-9]+[ ])?(?:people|persons?|individuals?|faces?|identit(?:y|ies))(?:[ ]\w+){0,5}
+      |who(?:[ ]\w+){1,4}[ ](?:is|are))
+    (?:,?[ ]but[ ](?:I[ ]can[ ](?:(?:still|certainly)[ ])?
+        (?:evaluate|rate|score|assess|judge|compare|analy[sz]e)[ ]
+        (?:the|these|your|all)(?:[ ]\w+){1,3}(?=\W*$))?
+      |[.;][ ]*|,[ ]|$)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -988,6 +1001,37 @@ def _has_a_known_form(part: str) -> bool:
     return any(form.match(row) for form in _KNOWN_FORMS)
 
 
+def _is_of_gaps(sentence: str) -> bool:
+    """Tell whether a sentence only says that scores are left out, and perhaps why: "I left out what
+    I could not judge.", "S_all: not computed (incomplete)". The others stand."""
+    return _GAPS.fullmatch(sentence) is not None
+
+
+_GAPS = re.compile(
+    rf"""
+    \W*(?:(?:note[ ]that|please[ ]note[ ]that|note:)[ ])?
+    (?:
+      (?:some|several|a[ ]few|certain|the[ ]missing|any[ ]missing)[ ](?:of[ ](?:the|these|my)[ ])?
+        (?:scores?|cells?|factors?|entries|numbers?|values?|ratings?)[ ]
+        (?:(?:could|can)(?:not|[ ]not|n['’]t)[ ]be[ ](?:given|judged|scored|rated|assessed)
+          |(?:are|were|have[ ]been)[ ](?:missing|omitted|left[ ](?:out|open|blank|unscored)))
+      | I(?:['’]ve|[ ]have)?[ ](?:left[ ](?:out|open|blank)|skipped|omitted)[ ]
+        (?:what|whatever|anything|everything|(?:the[ ])?(?:scores?|factors?|cells?))[ ]
+        (?:that[ ]|which[ ])?I[ ](?:could|can)(?:not|[ ]not|n['’]t)[ ]
+        (?:judge|assess|score|rate|tell)
+      | (?:anything|everything|whatever|what)[ ](?:has[ ]no|is[ ]without[ ]a|without[ ]a)[ ]
+        (?:number|score|rating)[ ](?:was|is)[ ](?:left[ ](?:out|open|blank)|omitted|skipped)
+      | (?:S_all|(?:the[ ])?(?:overall|total)(?:[ ]score)?)[ ]*(?:[:=–—-]|is|was|are)[ ]*
+        (?:not[ ](?:computed|calculated)|incomplete|{NO_SCORE})
+      | (?:一部|部分)(?:分数|评分|得分)[^.。]{{0,6}}(?:无法|没有|未)(?:给出|评定|评分)
+    )
+    (?:[ ](?:on[ ]purpose|deliberately|here))?
+    (?:[ ]\([^()\d]{{0,60}}\)|,?[ ](?:because|since|as|where|for)[ ][^\d]{{0,80}})?\W*
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
 # "Please note that the image identifier was not visible to me, so I filled in a generic one."
 _NO_IDENTIFIER = re.compile(
     r"\W*(?:please[ ])?(?:note[ ]that[ ])?the[ ](?:image|edit)(?:['’]s)?[ ]"
@@ -1068,6 +1112,7 @@ _UNLISTED = any_of("UNKNOWN")
 # The quickest first: most sentences are of one of the first kinds.
 _HARMLESS = (
     _is_of_a_known_form,
+    _is_of_gaps,
     describes,
     is_courteous,
     _is_of_something_else,
