@@ -242,7 +242,7 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*+[,;(–—-]*+[ ]*+
       (?:at[ ](?:best|most|least)|if\b|falls\b|wenn\b|sofern\b|si\b|sauf\b|如果|もし|\.[0-9]
-        |(?:only|just|solely|strictly|even|purely)[ ]
+        |(?:but[ ])?(?:only|just|solely|strictly|even|purely)[ ]
           (?:if|when|once|where|while|with|without|under)\b
         |(?:nur|seulement|uniquement|solo|sólo|soltanto|alleen)[ ](?:wenn|falls|si|se|als)\b
         |(?:as|so)[ ]long[ ]as\b|on[ ](?:the[ ])?(?:condition|assumption|premise)\b

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from rich.cells import cell_len
-
 from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
 from lmmscore.parsing.remarks import (
@@ -20,7 +18,7 @@ from lmmscore.parsing.remarks import (
     kind_ahead,
     kind_of,
 )
-from lmmscore.parsing.text import Plain, Span
+from lmmscore.parsing.text import Plain, Span, width_of
 from lmmscore.parsing.verdict import LASTING, Kind
 
 _START = re.compile(
@@ -506,7 +504,7 @@ class Page:
     def width_before(self, place: int) -> int:
         """Return how wide what was written before a place of the plain text is on its line."""
         written = self.written(place)
-        return cell_len(self.original[self.original.rfind("\n", 0, written) + 1 : written])
+        return width_of(self.original[self.original.rfind("\n", 0, written) + 1 : written])
 
     @property
     def measures(self) -> list[Callable[[int], int]]:

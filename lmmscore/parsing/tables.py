@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 
-from rich.cells import cell_len
-
 from lmmscore.parsing.lexicon import NO_SCORE
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -23,7 +21,7 @@ from lmmscore.parsing.remarks import (
     sees_nothing,
     unsettles,
 )
-from lmmscore.parsing.text import Span
+from lmmscore.parsing.text import Span, width_of
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark
 
 _RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
@@ -696,7 +694,7 @@ _NARROW = 4
 def _places(row: Row, measure: Callable[[int], int]) -> list[Span]:
     """Return the columns of characters that the cells of a row fill."""
     starts = [measure(cell.start) for cell in row]
-    return [(at, at + cell_len(cell.text)) for at, cell in zip(starts, row, strict=True)]
+    return [(at, at + width_of(cell.text)) for at, cell in zip(starts, row, strict=True)]
 
 
 def _is_short(cell: TableCell) -> bool:

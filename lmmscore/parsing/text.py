@@ -475,7 +475,9 @@ def _made_plain(match: re.Match[str], text: str) -> str:
     if groups["footnote"]:
         return "" if _is_a_footnote(match, text) else match[0]
     if groups.get("cell"):
-        return " | " if _parts_cells(match, text) else ""
+        if _parts_cells(match, text):
+            return " | "
+        return " & " if "&" in match[0] and not text.startswith("=", match.end()) else ""
 
     for group, words in _WORDS_FOR.items():
         if groups[group]:
@@ -619,11 +621,11 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
 
 def _is_amid_a_line(match: re.Match[str], text: str, place: int) -> bool:
     """Tell whether `<score>7</score>` is the number of what stands before it: "S_acc: <score>7"."""
-    opens = text.rfind(f"<{match['name']}", 0, place) if match["close"] else place
+    opens = text.rfind(f"<{match['name']}>", 0, place) if match["close"] else place
     closes = place if match["close"] else text.find(f"</{match['name']}", place)
     before = text[text.rfind("\n", 0, opens) + 1 : max(opens, 0)]
     content = text[text.find(">", opens) + 1 : closes]
-    led_up_to = any(map(str.isalpha, _ANY_TAG.sub("", before)))
+    led_up_to = any(map(str.isalpha, _ANY_TAG.sub("", before))) and not match["attributes"]
     return led_up_to and _ONE_NUMBER.fullmatch(content) is not None
 
 
@@ -697,6 +699,22 @@ def _element_in_words(match: re.Match[str]) -> str:
 
     ends = "\n" if match["empty"] else ""
     return f"\n{words}: {', '.join(more)}{ends}"
+
+
+def width_of(text: str) -> int:
+    """Return how many columns of a fixed-width font a text fills."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(sign: str) -> int:
+    # The selector behind an emoji asks for its wide picture.
+    if sign == "\ufe0f":
+        return 1
+    if unicodedata.combining(sign) or sign in "\u200b\u200c\u200d\u2060\ufeff":
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
 @lru_cache(maxsize=256)
