@@ -536,7 +536,7 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
 
 
 _FAR = 3
-"""So many blank lines below a heading, what follows may be of another that is missing."""
+"""Behind so many blank lines, what follows may be of an image whose heading is missing."""
 
 
 def lay_out(page: Page, scores: Sequence[int]) -> None:
@@ -563,7 +563,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.entries = True
             continue
 
-        if state.positions is not None and not state.entries and line.blanks >= _FAR:
+        if state.positions is not None and line.blanks >= _FAR and page.n > 1:
             state.closed()
 
         has_scores = scores[index] > 0
@@ -685,11 +685,11 @@ def _titled(page: Page) -> set[tuple[int, ...]]:
 
 
 def _is_only_an_image(page: Page, line: Line) -> bool:
-    if not line.images or page.text[line.head : line.images[0].start].strip(" (*[#=_~-–—"):
+    if not line.images or page.text[line.head : line.images[0].start].strip(" |(*[#=_~-–—"):
         return False
 
     stop = _STOP.match(page.text, line.images[0].end, line.end)
-    return stop is not None and not page.text[stop.end() : line.end].strip(" *_#)]:.")
+    return stop is not None and not page.text[stop.end() : line.end].strip(" |*_#)]:.")
 
 
 def _is_a_title(page: Page, line: Line) -> bool:
@@ -928,7 +928,7 @@ def _place(page: Page, line: Line, state: _State, has_scores: bool, numbered: st
         line.heads = True
         return
 
-    start, positions = _opening(page, line, has_scores, numbered)
+    start, positions = _opening(page, line, has_scores, numbered, state.headed)
     if has_scores:
         if positions is not None:
             state.opened(positions)
@@ -1242,7 +1242,11 @@ _STOP = re.compile(
 
 
 def _opening(
-    page: Page, line: Line, has_scores: bool, numbered: str | None
+    page: Page,
+    line: Line,
+    has_scores: bool,
+    numbered: str | None,
+    headed: Set[tuple[int, ...]],
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
@@ -1271,7 +1275,8 @@ def _opening(
         unsure = hidden or _is_left_empty(page, line, image)
     else:
         # "Image 5 has the better horizon." amid the scores of another: of which it goes on?
-        unsure = not line.gap and _is_a_sentence_about(page, line, image)
+        others = any(positions != image.positions for positions in headed)
+        unsure = (others or not line.gap) and _is_a_sentence_about(page, line, image)
 
     return place, (UNKNOWN,) if unsure else _checked(image.positions, page.n)
 

@@ -255,6 +255,7 @@ _REACHES = re.compile(
     r"\b(?:reaches|gives|yields|becomes|equals|is)\b",
     re.IGNORECASE,
 )
+_ORNATE_NUMBER = re.compile(r"(?<!\w)[—–=*~#-]{1,3}[ ]?[0-9]{1,2}[ ]?[—–=*~#-]{1,3}(?!\w)")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 # A sentence between a name and its symbol.
 _REASONS = re.compile(r"[ ]*:(?:[ ]+[^\s:;]+){1,80}(?<=[.!])[ ]+")
@@ -276,7 +277,7 @@ _BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
 _FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
 # Between a factor with its number before it, and the image that both are of.
 _NAMES_ITS_IMAGE = re.compile(
-    r"[ ]*[)\]]?[ ]*[,;:(–—-]?[ ]*(?:(?:of|for|in|on)[ ]+(?:the[ ])?)?", re.IGNORECASE
+    r"[ ]*[)\]]?[ ]*[,(–—-]?[ ]*(?:(?:of|for|in|on)[ ]+(?:the[ ])?)?", re.IGNORECASE
 )
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
@@ -578,7 +579,8 @@ class Prose:
         own = [
             pair for pair in found if not pair.name.modified and not self._is_supposed(line, pair)
         ]
-        return [self._of_image_behind(line, pair) for pair in self._leaning_on_none(line, own)]
+        left = self._leaning_on_none(line, own)
+        return [self._of_image_behind(line, left[0])] if len(left) == 1 else left
 
     def _of_image_behind(self, line: Line, pair: Pair[FactorName]) -> Pair[FactorName]:
         """Return a pair as one of the image that is named right behind it: "7 — S_acc, Image 2"."""
@@ -1642,6 +1644,10 @@ class Prose:
             turns = pair.backward != following.backward and not whole
             if turns and not _ITS.fullmatch(between):
                 # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
+                yield pair.end
+
+            if _ORNATE_NUMBER.search(between):
+                # "S_real 2. — 3 — S_acc 10"
                 yield pair.end
 
             sentences = SENTENCE_STOP.split(between)
