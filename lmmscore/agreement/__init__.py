@@ -255,6 +255,11 @@ class AgreementRules:
         """Return a generator in its first state: no row depends on those before it."""
         return np.random.default_rng(self.seed)
 
+    def people_scale(self, judge: str, factor: str) -> Limits | None:
+        """Return the ends of the scale of people's ratings, where both scales are on record."""
+        match = self.matches.get(judge, {}).get(factor)
+        return match.people if match and match.stated else None
+
     def scale_problem(self, judge: str, factor: str, scores: pd.Series[float]) -> str:
         """Return why differences of the judge's scores and ratings mean nothing; "" where they do.
 
@@ -360,7 +365,9 @@ class AgreementBuilder:
         self.step()
 
         self.alternative.append(self._alternative(subject, by_edit))
-        self.powered += raters.powered_entries(name, factor, paired)
+        self.powered += raters.powered_entries(
+            name, factor, paired, self.rules.people_scale(name, factor)
+        )
         self._note_oddities(head)
         self.step()
         return head

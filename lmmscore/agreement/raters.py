@@ -40,10 +40,10 @@ from lmmscore.agreement.levels import (
     told,
 )
 from lmmscore.agreement.statistics import ITEM
-from lmmscore.errors import FileProblem, counted
+from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.leaderboard.differences import Difference, Differences, corrected
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
-from lmmscore.records import percent
+from lmmscore.records import fixed, percent
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import (
     FEW_RATED,
@@ -56,6 +56,7 @@ from lmmscore.stats import (
     Interval,
     Ints,
     ItemGroups,
+    Limits,
     Powered,
     benjamini_yekutieli,
     correlation,
@@ -543,27 +544,33 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
 # --------------------------------------------------------------------------------------------------
 
 
-def powered_entries(judge: str, factor: str, paired: Paired) -> Iterator[Entry]:
+def powered_entries(
+    judge: str, factor: str, paired: Paired, scale: Limits | None = None
+) -> Iterator[Entry]:
     """Yield prediction-powered means of every method: by task, over the tasks, and pooled."""
     every = pd.concat([paired.edits, paired.unrated], ignore_index=True)
     for method, rows in every.groupby("method", sort=True):
         name = {"judge": judge, "factor": factor, "method": str(method)}
-        parts = {str(task): estimate(part) for task, part in rows.groupby("task", sort=True)}
+        parts = {str(task): estimate(part, scale) for task, part in rows.groupby("task", sort=True)}
         if len(parts) > 1:
             for task, part in parts.items():
                 yield name | {"stratum": task} | _json(part)
 
             yield name | {"stratum": "all, by task"} | _json(_over(parts))
 
-        yield name | {"stratum": "all"} | _json(estimate(rows))
+        yield name | {"stratum": "all"} | _json(estimate(rows, scale))
 
 
-def estimate(rows: pd.DataFrame) -> Powered | str:
-    """Return the prediction-powered mean of edits, some of them rated."""
+def estimate(rows: pd.DataFrame, scale: Limits | None = None) -> Powered | str:
+    """Return the prediction-powered mean of edits, some of them rated.
+
+    `scale` has the ends of people's ratings, where they are known.
+    """
     rated = rows[rows["people"].notna()]
     unrated = rows.loc[rows["people"].isna(), "judge"].to_numpy(dtype=float)
     people, judge = rated["people"].to_numpy(dtype=float), rated["judge"].to_numpy(dtype=float)
-    return powered_mean(people, judge, unrated)
+    found = powered_mean(people, judge, unrated)
+    return found if isinstance(found, str) else replace(found, scale=scale)
 
 
 def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
@@ -577,21 +584,23 @@ def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
 
     if lacking:
         return "a task has too few ratings (" + "; ".join(lacking) + ")"
-    return stratified(found)
+    return replace(stratified(found), scale=found[0].scale)
 
 
 def _json(found: Powered | str) -> Entry:
     if isinstance(found, str):
         return {"value": None, "low": None, "high": None, "why": found}
 
-    low, high = found.interval() or (None, None)
-    people_low, people_high = found.people_interval() or (None, None)
+    low, high = found.limits or (None, None)
+    people_low, people_high = found.people_limits or (None, None)
     caution = {}
-    if found.few:
+    if found.rated < FEWEST_FOR_AN_INTERVAL:
+        caution = {"caution": f"{found.rated} rated edits are too few for an interval"}
+    elif found.few:
         caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}
 
     return {
-        "value": found.value,
+        "value": found.mean,
         "low": low,
         "high": high,
         "trust": found.trust,
@@ -612,11 +621,13 @@ def corrected_board(
     *,
     caution: str = "",
     lower_better: bool = False,
+    scale: Limits | None = None,
 ) -> Leaderboard:
     """Rank the methods by what people would say of all edits, per task category and over all.
 
     Each mean is prediction-powered (PPI++); differences of two methods are estimated the same way,
-    from the differences on each item, tested by Student's t and corrected by Holm.
+    from the differences on each item, tested by Student's t and corrected by Holm. `scale` has the
+    ends of people's ratings, where they are known: no mean and no interval passes them.
     """
     ours = scores[scores["factor"] == factor]
     theirs = ratings[ratings["factor"] == factor]
@@ -629,9 +640,9 @@ def corrected_board(
     tables = []
     for task, rows in every.groupby("task", sort=False):
         if task:
-            tables.append(_table(str(task), factor, rows, low=lower_better))
+            tables.append(_table(str(task), factor, rows, low=lower_better, scale=scale))
 
-    tables.append(_table(None, factor, every, low=lower_better))
+    tables.append(_table(None, factor, every, low=lower_better, scale=scale))
     notes = [
         "Means are of people's ratings, estimated for all edits from those rated and the judge's "
         "scores (PPI++, Student's t). They hold where the rated edits are a random part of all.",
@@ -645,23 +656,25 @@ def corrected_board(
     return Leaderboard(tuple(tables), notes=tuple(notes), caution=caution, settings=settings)
 
 
-def _table(task: str | None, factor: str, rows: pd.DataFrame, *, low: bool) -> BoardTable:
+def _table(
+    task: str | None, factor: str, rows: pd.DataFrame, *, low: bool, scale: Limits | None
+) -> BoardTable:
     """Return the methods of one task category, or of all, by their estimated means.
 
     `low`: the lowest mean is the best.
     """
     found: dict[str, Powered] = {}
-    lacking = []
+    lacking: dict[str, list[str]] = {}
     for method, part in rows.groupby("method", sort=True):
-        one = estimate(part)
+        one = estimate(part, scale)
         if isinstance(one, str):
-            lacking.append(f"{method}: {one}.")
+            lacking.setdefault(one, []).append(str(method))
         else:
             found[str(method)] = one
 
     sign = 1 if low else -1
-    order = sorted(found, key=lambda method: (sign * found[method].value, method))
-    tests = _tests(rows, order, low=low)
+    order = sorted(found, key=lambda method: (sign * found[method].mean, method))
+    tests = _tests(rows, order, low=low, scale=scale)
     rated = int(rows["people"].notna().sum())
     which = f"{factor} (lower is better)" if low else factor
     return BoardTable(
@@ -672,10 +685,11 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame, *, low: bool) -> B
             f"Mean {which} by people, corrected by the judge: {rated} of {len(rows)} edits rated; "
             "n and coverage are of rated edits, std is over them."
         ),
-        warnings=tuple(_warnings(lacking, [method for method in order if found[method].few])),
+        warnings=tuple(_warnings(lacking, {method: found[method] for method in order})),
         notes=(_test_note(tests),) if tests else (),
         differences=tests,
         lower_better=(factor,) if low else (),
+        unranked="Too few edits were rated",
     )
 
 
@@ -685,7 +699,7 @@ def _rows(
     """Yield each method's line; `estimates` are by method, the best first."""
     groups = tests.groups() if tests else {}
     limits = tests.rank_intervals() if tests else {}
-    means = np.array([[one.value for one in estimates.values()]])
+    means = np.array([[one.mean for one in estimates.values()]])
     for place, (method, one) in zip(
         ranks(-means if low else means)[0], estimates.items(), strict=True
     ):
@@ -693,26 +707,38 @@ def _rows(
         yield BoardRow(
             rank=int(place),
             method=method,
-            mean=one.value,
+            mean=one.mean,
             std=sample_std(people.dropna().to_numpy(dtype=float)),
             n=one.rated,
             coverage=float(people.notna().mean()),
             factors={},
-            mean_interval=one.interval(),
+            mean_interval=one.limits,
             rank_interval=limits.get(method),
             group=groups.get(method, ""),
             items=len(people),
         )
 
 
-def _warnings(lacking: Sequence[str], few: Sequence[str]) -> list[str]:
-    found = [f"Without an estimate: {' '.join(lacking)}"] if lacking else []
-    if few:
-        found.append(
-            f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {', '.join(few)}."
-        )
+def _warnings(
+    lacking: Mapping[str, Sequence[str]], estimates: Mapping[str, Powered]
+) -> Iterator[str]:
+    """Yield what a reader must know before the estimates; `lacking` has methods by the reason."""
+    if lacking:
+        told = "; ".join(f"{', '.join(methods)} ({why})" for why, methods in lacking.items())
+        yield f"Without an estimate: {told}."
 
-    return found
+    least = FEWEST_FOR_AN_INTERVAL
+    if bare := [name for name, one in estimates.items() if one.rated < least]:
+        yield f"Fewer than {least} rated edits, too few for an interval or a test: {listed(bare)}."
+
+    if few := [name for name, one in estimates.items() if one.few and one.rated >= least]:
+        yield f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {listed(few)}."
+
+    if past := [name for name, one in estimates.items() if abs(one.mean - one.value) > SAME]:
+        yield (
+            "The estimate passed the end of the scale, which stands for it: "
+            f"{listed([f'{name} ({fixed(estimates[name].value, 2)})' for name in past])}."
+        )
 
 
 def _test_note(tests: Differences) -> str:
@@ -725,10 +751,14 @@ def _test_note(tests: Differences) -> str:
     )
 
 
-def _tests(rows: pd.DataFrame, methods: list[str], *, low: bool) -> Differences | None:
+def _tests(
+    rows: pd.DataFrame, methods: list[str], *, low: bool, scale: Limits | None
+) -> Differences | None:
     """Return the prediction-powered differences of every two methods on the items both have."""
     if len(methods) < 2:
         return None
+
+    reach = None if scale is None else (scale[0] - scale[1], scale[1] - scale[0])
 
     judge = rows.pivot(index="item", columns="method", values="judge")
     people = rows.pivot(index="item", columns="method", values="people")
@@ -740,14 +770,15 @@ def _tests(rows: pd.DataFrame, methods: list[str], *, low: bool) -> Differences 
         rated = scored & ~np.isnan(by_people)
         own = by_people[rated]
         found = powered_mean(own, by_judge[rated], by_judge[scored & ~rated])
-        estimated = found if isinstance(found, Powered) else None
+        few = isinstance(found, str) or found.rated < FEWEST_FOR_AN_INTERVAL
+        estimated = None if few or isinstance(found, str) else replace(found, scale=reach)
         pairs.append(
             Difference(
                 first=first,
                 second=second,
                 n=len(own),
-                difference=estimated.value if estimated else None,
-                interval=estimated.interval() if estimated else None,
+                difference=estimated.mean if estimated else None,
+                interval=estimated.limits if estimated else None,
                 p=estimated.p_value() if estimated else None,
                 p_holm=None,
                 wins=int(((-own if low else own) > SAME).sum()),

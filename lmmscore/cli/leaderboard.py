@@ -41,6 +41,8 @@ from lmmscore.cli.command_line import (
 from lmmscore.report.formats import NONE, Grid, plain
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmmscore.leaderboard import BoardTable, Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.cube import Scales
@@ -335,7 +337,10 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
 
     human = human_ratings(options)
     chosen = _of_tasks(source, options)
-    sides = align.Sides({source.name: chosen.scores}, human.table)
+    # Ratings of other task categories were not asked for, and are none that the judge lacks.
+    others = {*source.scores["item"]} - {*chosen.scores["item"]}
+    table = human.table[~human.table["item"].isin(others)]
+    sides = align.Sides({source.name: chosen.scores}, table)
     sides.match_names(names={source.name: source.manifest.factor_names})
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
@@ -351,7 +356,20 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
         factor,
         caution=source.caution,
         lower_better=factor in source.manifest.lower_better,
+        scale=_scale_of_ratings(sides.ratings, factor, human.scale, source),
     )
+
+
+def _scale_of_ratings(
+    ratings: pd.DataFrame, factor: str, stated: tuple[float, float] | None, source: Source
+) -> tuple[float, float] | None:
+    """Return the scale that people rated on: the one on record, else the judge's if all fit it."""
+    given = ratings.loc[ratings["factor"] == factor, "score"]
+    for ends in (stated, source.manifest.scales().get(factor)):
+        if ends is not None and given.between(*ends).all():
+            return ends
+
+    return None
 
 
 def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, alternatives
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, listed
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL, fixed
 from lmmscore.resources import bundled
@@ -548,9 +548,9 @@ _MUST_MATCH = {
     "dialog": "dialog",
     "dialog_version": "dialog version",
     "dialog_digest": "wording of the dialog",
-    "images_digest": "image set",
 }
-"""Settings that must be equal before scores may be pooled, and what each is called."""
+"""Settings that must be equal before scores may be pooled, as must the pictures, and what each is
+called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,11 +582,28 @@ class RankChange:
     means: tuple[float | None, ...]
     changes: tuple[int | None, ...]
     """Each run's rank less that in the first, among the methods that both rank."""
+    n: tuple[int | None, ...]
+    """Items each mean is over."""
+    same_items: bool = True
+    """False where the runs share no item: ranks and means are each run's own, without a change."""
 
     @property
     def change(self) -> int | None:
         """The change from the first run to the last."""
         return self.changes[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedItems:
+    """What the ranks of one table are over, where the runs have scores for other edits."""
+
+    factor: str
+    task: str | None
+    items: tuple[int, ...]
+    """Scored items of each run."""
+    shared: int
+    """Items that every run of the table has scores for; with 0 no ranks are compared."""
+    statement: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -599,6 +616,8 @@ class RunComparison:
     changes: tuple[RankChange, ...]
     agreements: tuple[RunAgreement, ...]
     cautions: tuple[str, ...] = ()
+    shared: tuple[SharedItems, ...] = ()
+    """The tables whose ranks are not over all that each run scored."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -613,7 +632,13 @@ class RunComparison:
             "ranks": [as_json(line, decimals) | {"change": line.change} for line in self.changes],
             "agreement": [as_json(pair, decimals) for pair in self.agreements],
             "cautions": list(self.cautions),
+            "shared": [as_json(one, decimals) for one in self.shared],
         }
+
+    def statement(self, factor: str, task: str | None) -> str:
+        """Return what the ranks of a table are over; "" where that is all of every run."""
+        told = [one.statement for one in self.shared if (one.factor, one.task) == (factor, task)]
+        return "".join(told)
 
 
 def compare(
@@ -626,14 +651,18 @@ def compare(
 ) -> RunComparison:
     """Set runs side by side on each factor.
 
-    Agreement is over the edits both runs have, their repeats averaged.
+    Ranks and agreement are over the edits all runs scored, their repeats averaged.
     """
     factors = [factor] if isinstance(factor, str) else list(factor)
     changes: list[RankChange] = []
+    shared: list[SharedItems] = []
     agreements: list[RunAgreement] = []
     for name in factors:
         edits = [edit_means(frame, name) for frame in scores]
-        changes += _changes(boards, name)
+        for table in _tables(boards, name, edits):
+            changes += table.changes()
+            shared += table.shared()
+
         for first, second in combinations(range(len(names)), 2):
             agreements.append(_agreement(names, name, edits, first, second))
 
@@ -643,6 +672,7 @@ def compare(
         changes=tuple(changes),
         agreements=tuple(agreements),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
+        shared=tuple(shared),
     )
 
 
@@ -709,22 +739,30 @@ def differing(
             told = "; ".join(f"{name}: {_short(value)}" for name, value in values)
             found.append(f"another {what} ({told})")
 
-    # Without a digest of the images, the names of the edits must do.
-    if any("images_digest" not in known for _, known in recorded):
-        found += _other_edits(names, scores)
-
-    return found
+    return [*found, *_other_images(names, settings, scores)]
 
 
-def _other_edits(names: Sequence[str], scores: Sequence[pd.DataFrame]) -> list[str]:
-    """Return a sentence for each run whose edits, scored or not, have other names than those of
-    the first."""
+def _other_images(
+    names: Sequence[str], settings: Sequence[Mapping[str, Any]], scores: Sequence[pd.DataFrame]
+) -> list[str]:
+    """Return a sentence for each run that has other edits than the first, or other pictures.
+
+    The digests of the pictures decide; where one is not on record, the names of the edits do.
+    """
     edits = [set(frame.groupby(["task", "item", "method"]).groups) for frame in scores]
+    digests = [known.get("images_digest") for known in settings]
+    known = [(name, digest) for name, digest in zip(names, digests, strict=True) if digest]
     found = []
-    for name, own in zip(names[1:], edits[1:], strict=True):
-        if own != edits[0]:
+    for name, own, digest in zip(names[1:], edits[1:], digests[1:], strict=True):
+        others = [other for other, theirs in known if digest and theirs != digest]
+        on_record = digest and digests[0]
+        if own != edits[0] and not (on_record and digest == digests[0]):
             shared = f"{len(edits[0] & own)} of {len(edits[0] | own)} edits"
             found.append(f"another image set ({names[0]} and {name} share {shared})")
+        elif others and others[0] in names[: names.index(name)]:
+            found.append(
+                f"another image set (the pictures of {others[0]} and {name} are not the same)"
+            )
 
     return found
 
@@ -734,52 +772,184 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
-    """Return every method's rank and mean in each run, None where a run lacks it."""
-    tables = [_by_task(board, factor) for board in boards]
+def _tables(
+    boards: Sequence[Leaderboard], factor: str, edits: Sequence[pd.Series]
+) -> list[_SideBySide]:
+    """Return the tables of a factor that any run has, each with its lines in every run."""
+    boards_by_task = [_by_task(board, factor) for board in boards]
     tasks: dict[str | None, None] = {}
-    for own in tables:
+    for own in boards_by_task:
         tasks |= dict.fromkeys(own)
 
-    found = []
-    for task in tasks:
-        rows = [own.get(task, {}) for own in tables]
-        methods: dict[str, None] = {}
-        for lines in rows:
-            methods |= dict.fromkeys(lines)
+    return [
+        _SideBySide(
+            factor, task, [own.get(task) for own in boards_by_task], [_of(e, task) for e in edits]
+        )
+        for task in tasks
+    ]
 
-        for method in methods:
-            lines_of = [lines.get(method) for lines in rows]
-            ranks = tuple(line.rank if line else None for line in lines_of)
-            means = tuple(line.mean if line else None for line in lines_of)
-            changes = tuple(_change(rows[0], lines, method) for lines in rows)
-            found.append(RankChange(factor, task, method, ranks, means, changes))
 
+def _of(edits: pd.Series, task: str | None) -> pd.Series:
+    """Return the edits of a task category; of all where it is None."""
+    if task is None:
+        return edits
+    found: pd.Series = edits[edits.index.get_level_values("task").astype(str) == task]
     return found
 
 
-def _change(
-    before: Mapping[str, BoardRow], after: Mapping[str, BoardRow], method: str
-) -> int | None:
+class _Line(NamedTuple):
+    """A method in one run."""
+
+    rank: int
+    mean: float
+    n: int
+
+
+class _SideBySide:
+    """One table of several runs, ranked over the edits that all which have it scored."""
+
+    def __init__(
+        self,
+        factor: str,
+        task: str | None,
+        tables: Sequence[BoardTable | None],
+        edits: Sequence[pd.Series],
+    ) -> None:
+        self.factor = factor
+        self.task = task
+        self.tables = tables
+        self.low = any(table.is_lower_better for table in tables if table)
+        # A run without a table for this category has no part in what is shared.
+        self.edits = [
+            own[:0] if table is None else own for own, table in zip(edits, tables, strict=True)
+        ]
+        self.items = [{(task, item) for task, item, _ in own.index} for own in self.edits]
+        having = [items for items in self.items if items]
+        self.common = set.intersection(*having) if having else set()
+        self.kept = [self._kept(own) for own in self.edits] if self.common else list(self.edits)
+        self.narrowed = len(having) > 1 and any(
+            len(kept) < len(own) or not self.common
+            for kept, own in zip(self.kept, self.edits, strict=True)
+        )
+
+    def _kept(self, own: pd.Series) -> pd.Series:
+        """Return the edits of one run that every run with their method scored."""
+        runs = [(set(other.index), {key[-1] for key in other.index}) for other in self.edits]
+        kept = [
+            key[:-1] in self.common
+            # A method that only some runs have is judged by those that have it.
+            and all(key in edits or key[-1] not in methods for edits, methods in runs)
+            for key in own.index
+        ]
+        return own[np.array(kept, dtype=bool)] if len(own) else own
+
+    def lines(self) -> list[dict[str, _Line]]:
+        """Return every ranked method's line, run by run."""
+        if self.narrowed and self.common:
+            return [_ranked(own, low=self.low) for own in self.kept]
+
+        return [_board_lines(table) for table in self.tables]
+
+    def changes(self) -> list[RankChange]:
+        """Return every method's rank and mean in each run, None where a run lacks it."""
+        lines = self.lines()
+        methods: dict[str, None] = {}
+        for one in lines:
+            methods |= dict.fromkeys(one)
+
+        # Unranked methods stand last.
+        for table in self.tables:
+            methods |= dict.fromkeys(row.method for row in table.rows) if table else {}
+
+        apart = self.narrowed and not self.common
+        found = []
+        for method in methods:
+            own = [one.get(method) for one in lines]
+            changes = [None if apart else _change(lines[0], one, method) for one in lines]
+            found.append(
+                RankChange(
+                    self.factor,
+                    self.task,
+                    method,
+                    ranks=tuple(line.rank if line else None for line in own),
+                    means=tuple(line.mean if line else None for line in own),
+                    changes=tuple(changes),
+                    n=tuple(line.n if line else None for line in own),
+                    same_items=not apart,
+                )
+            )
+
+        return found
+
+    def shared(self) -> list[SharedItems]:
+        """Return what the ranks are over, where it is not all that each run scored."""
+        if not self.narrowed:
+            return []
+
+        items = tuple(map(len, self.items))
+        told = self._statement([n for n in items if n])
+        return [SharedItems(self.factor, self.task, items, len(self.common), told)]
+
+    def _statement(self, items: Sequence[int]) -> str:
+        against = f"{counted(items[0], 'item')} against {listed([str(n) for n in items[1:]])}"
+        they = "they share" if len(items) == 2 else "all share"
+        if not self.common:
+            return f"{against}, none of which {they}: these are each run's own ranks."
+
+        shared = len(self.common)
+        if set(items) != {shared}:
+            edits = max(map(len, self.kept))
+            return f"{against}; compared over the {shared} {they} ({counted(edits, 'edit')})."
+
+        kept = [str(len(one)) for one, own in zip(self.kept, self.edits, strict=True) if len(own)]
+        scored = [str(len(own)) for own in self.edits if len(own)]
+        return (
+            "Compared over the edits that every run with their method scored "
+            f"({listed(kept)} of {listed(scored)})."
+        )
+
+
+def _ranked(edits: pd.Series, *, low: bool) -> dict[str, _Line]:
+    """Return the methods of one run by their means over these edits."""
+    by_method = edits.groupby(level="method", sort=False, observed=True)
+    means = by_method.mean()
+    places = ranks(np.array([-means if low else means], dtype=np.float64))[0] if len(means) else []
+    found = {
+        str(method): _Line(int(place), float(mean), int(n))
+        for method, place, mean, n in zip(
+            means.index, places, means, by_method.count(), strict=True
+        )
+    }
+    return dict(sorted(found.items(), key=lambda line: line[1].rank))
+
+
+def _board_lines(table: BoardTable | None) -> dict[str, _Line]:
+    """Return the ranked methods of a leaderboard's table."""
+    rows = table.rows if table else ()
+    return {
+        row.method: _Line(row.rank, row.mean, row.n)
+        for row in rows
+        if row.rank is not None and row.mean is not None
+    }
+
+
+def _change(before: Mapping[str, _Line], after: Mapping[str, _Line], method: str) -> int | None:
     """Return how many places a method fell among the methods that both runs rank."""
+    if method not in before or method not in after:
+        return None
+
     # A run with one method more puts others further down, and no judge thought worse of them.
     places = []
     for run, other in ((before, after), (after, before)):
-        ranked = {name: row.rank for name, row in run.items() if row.rank is not None}
-        own = ranked.get(method)
-        if own is None:
-            return None
-
-        rivals = [rank for name, rank in ranked.items() if name in other and other[name].rank]
-        places.append(sum(rank < own for rank in rivals))
+        own = run[method].rank
+        places.append(sum(line.rank < own for name, line in run.items() if name in other))
 
     return places[1] - places[0]
 
 
-def _by_task(board: Leaderboard, factor: str) -> dict[str | None, dict[str, BoardRow]]:
-    """Return the lines of the tables of a factor, by task and method."""
-    tables = [table for table in board.tables if table.factor == factor]
-    return {table.task: {row.method: row for row in table.rows} for table in tables}
+def _by_task(board: Leaderboard, factor: str) -> dict[str | None, BoardTable]:
+    """Return the tables of a factor by task."""
+    return {table.task: table for table in board.tables if table.factor == factor}
 
 
 def _agreement(

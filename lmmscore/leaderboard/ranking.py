@@ -110,6 +110,8 @@ class BoardTable:
     """Of the intervals."""
     lower_better: tuple[str, ...] = ()
     """The factors whose low scores are the good ones; their figures are as they were given."""
+    unranked: str = ""
+    """Why no method has a rank, where it is not that no edit was scored."""
 
     @property
     def is_lower_better(self) -> bool:
@@ -125,7 +127,7 @@ class BoardTable:
         """One sentence: who is first, and over whom that is significant."""
         ranked = [row for row in self.rows if row.rank is not None]
         if not ranked:
-            return "No edit was scored: nothing can be ranked."
+            return f"{self.unranked or 'No edit was scored'}: nothing can be ranked."
 
         first, *others = [row.method for row in ranked]
         if not others:

@@ -395,6 +395,11 @@ def comparison_drawings(found: RunComparison, names: Mapping[str, str]) -> list[
     for factor in factors:
         lines = [line for line in found.changes if line.factor == factor]
         lines = [line for line in lines if line.task is None] or lines
+        # A line from rank to rank would show a change where the runs share no item.
+        lines = [line for line in lines if line.same_items]
+        if not lines:
+            continue
+
         name = "rank-changes" if len(factors) == 1 else f"rank-changes-{factor}"
         drawings.append(Drawing(name, partial(rank_changes, found.names, lines, names)))
 

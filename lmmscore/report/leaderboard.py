@@ -476,12 +476,20 @@ def comparison_grids(
                 heading,
                 ("Method", *_change_heads(found.names)),
                 tuple(_change_row(line, called, decimals) for line in lines),
-                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]} "
-                "among the methods that both rank.",
+                _ranks_caption(found, factor, task),
             )
         )
 
     return [*grids, _agreement_grid(found, decimals)]
+
+
+def _ranks_caption(found: RunComparison, factor: str, task: str | None) -> str:
+    """Return what the ranks are over and what a change is."""
+    lines = [line for line in found.changes if (line.factor, line.task) == (factor, task)]
+    change = f", and the change of rank from {found.names[0]} among the methods that both rank"
+    compared = all(line.same_items for line in lines)
+    ranked = f"Rank (mean {factor}) in each run{change if compared else ''}."
+    return f"{found.statement(factor, task)} {ranked}".strip()
 
 
 def _change_heads(names: Sequence[str]) -> list[str]:
@@ -494,7 +502,8 @@ def _change_heads(names: Sequence[str]) -> list[str]:
 def _change_row(line: RankChange, names: DisplayNames, decimals: int) -> tuple[Cell, ...]:
     cells = [names.method(line.method)]
     for k, (rank, mean) in enumerate(zip(line.ranks, line.means, strict=True)):
-        cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)})")
+        n = "" if line.same_items else f", n = {line.n[k]}"
+        cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)}{n})")
         if k:
             cells.append(rank_change(line.changes[k]))
 

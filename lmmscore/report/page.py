@@ -18,7 +18,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
-from lmmscore.leaderboard.matches import PairBoard
+from lmmscore.leaderboard.matches import PairBoard, rank_pairs
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
@@ -203,7 +203,7 @@ def gather(
         view_run(part.run, part.found, part.prefix, part.number, rated=agreement is not None)
         for part in parts
     ]
-    compared = _compared(runs, [part.found for part in parts])
+    compared = compared_runs(runs, [part.found for part in parts])
     rated = _agreement_section(runs, agreement) if agreement else None
     return PageContent(
         title=_title(runs),
@@ -316,9 +316,10 @@ def _chart_data(
 # Several runs
 
 
-def _compared(
+def compared_runs(
     runs: Sequence[RunData], boards: Sequence[Leaderboard | PairBoard]
 ) -> CompareSection | None:
+    """Return how several runs compare, over the items that they share; None for a single run."""
     if len(runs) < 2:
         return None
 
@@ -339,7 +340,7 @@ def _compared(
     return CompareSection(
         grids=leaderboard.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
-        bumps=[_bump(runs[0], names, result)],
+        bumps=_bumps(runs[0], names, result),
     )
 
 
@@ -347,6 +348,13 @@ def _ranks_compared(
     runs: Sequence[RunData], boards: Sequence[Leaderboard | PairBoard]
 ) -> CompareSection:
     """Return the ranks of runs side by side, where pairs and scores have nothing else in common."""
+    items = [_items(run) for run in runs]
+    shared = set.intersection(*items)
+    differ = any(own != shared for own in items)
+    of_pairs = all(run.run.is_of_pairs for run in runs)
+    if differ and shared and of_pairs:
+        boards = [_over_items(run, shared) for run in runs]
+
     standings = [_ranks(board) for board in boards]
     methods = dict.fromkeys(name for own in standings for name in own)
     names = [run.name for run in runs]
@@ -358,12 +366,35 @@ def _ranks_compared(
         ranks[title] = [own.get(method) for own in standings]
         rows.append(plain(title, *(number(rank, 0) for rank in ranks[title])))
 
-    grid = Grid("Ranks", ("Method", *names), tuple(rows))
+    caption = ""
+    same_items = not differ or bool(shared and of_pairs)
+    if differ:
+        counts = [str(len(own)) for own in items]
+        over = "the ranks are not over the same items, and no change is shown"
+        over = f"compared over the {len(shared)} they share" if same_items else over
+        caption = f"{counts[0]} items against {listed(counts[1:])}; {over}."
+
+    grid = Grid("Ranks", ("Method", *names), tuple(rows), caption)
     charts: list[Chart] = []
-    if all(run.run.is_of_pairs for run in runs):
+    if of_pairs:
         charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))]
 
-    return CompareSection([grid], charts, [bump_chart("bump", names, ranks)])
+    return CompareSection([grid], charts, [bump_chart("bump", names, ranks)] if same_items else [])
+
+
+def _items(run: RunData) -> set[tuple[str, str]]:
+    """Return the task and id of each item with a verdict or a score."""
+    if run.run.is_of_pairs:
+        return {(row.task, row.item) for row in run.comparisons if row.winner}
+
+    known = run.scores[run.scores["score"].notna()]
+    return set(zip(known["task"].astype(str), known["item"].astype(str), strict=True))
+
+
+def _over_items(run: RunData, items: set[tuple[str, str]]) -> PairBoard:
+    """Return the ranks of a run of pairs over these items alone."""
+    rows = [row for row in run.comparisons if (row.task, row.item) in items]
+    return rank_pairs(rows, methods=run.manifest.methods, resamples=0)
 
 
 def _ranks(board: Leaderboard | PairBoard) -> dict[str, int | None]:
@@ -390,10 +421,11 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
     )
 
 
-def _bump(run: RunData, names: Sequence[str], result: RunComparison) -> Chart:
+def _bumps(run: RunData, names: Sequence[str], result: RunComparison) -> list[Chart]:
+    """Return how ranks change; nothing where the runs share no item, as no change is known."""
     lines = [line for line in result.changes if line.task is None] or list(result.changes)
-    ranks = {run.names.method(line.method): line.ranks for line in lines}
-    return bump_chart("bump", names, ranks)
+    ranks = {run.names.method(line.method): line.ranks for line in lines if line.same_items}
+    return [bump_chart("bump", names, ranks)] if ranks else []
 
 
 # Writing

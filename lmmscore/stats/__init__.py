@@ -813,6 +813,39 @@ class Powered:
     people_freedom: float
     rated: int
     unrated: int
+    scale: Limits | None = None
+    """The ends of people's scale, where they are known: no mean can lie beyond."""
+
+    @property
+    def mean(self) -> float:
+        """The estimate; the end of the scale where it passes it, for the correction knows none."""
+        if self.scale is None:
+            return self.value
+
+        low, high = self.scale
+        return min(max(self.value, low), high)
+
+    @property
+    def limits(self) -> Limits | None:
+        """The interval within the scale; None where too few edits were rated for one.
+
+        Its theory is of large samples, and from a handful of ratings the spread is hardly known.
+        """
+        return self._shown(self.interval())
+
+    @property
+    def people_limits(self) -> Limits | None:
+        """The same of people's mean alone."""
+        return self._shown(self.people_interval())
+
+    def _shown(self, limits: Limits | None) -> Limits | None:
+        if limits is None or self.rated < FEWEST_FOR_AN_INTERVAL:
+            return None
+        if self.scale is None:
+            return limits
+
+        low, high = max(limits[0], self.scale[0]), min(limits[1], self.scale[1])
+        return (low, high) if low < high else None
 
     @property
     def few(self) -> bool:
@@ -849,7 +882,8 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
     or the reason why it cannot be estimated."""
     n, more = len(people), len(judge_unrated)
     if n < FEWEST_RATED:
-        return f"{n} rated edits, and at least {FEWEST_RATED} are needed"
+        edits = "edit" if n == 1 else "edits"
+        return f"{n} rated {edits}, and at least {FEWEST_RATED} are needed"
 
     mean = float(people.mean())
     plain = math.sqrt(float(people.var(ddof=1)) / n)

@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from lmmscore.agreement import Panel, agree
-from lmmscore.agreement.raters import corrected_board
+from lmmscore.agreement.raters import corrected_board, estimate
 from lmmscore.cli import lmmscore as main
 from lmmscore.errors import LmmscoreError
+from lmmscore.stats import Powered
 
 
 def crowd(
@@ -633,6 +634,39 @@ def test_a_corrected_leaderboard_says_which_rated_edits_are_lost() -> None:
     assert not any(
         "Excluded" in note for note in corrected_board(*crowd(), "overall", caution="").notes
     )
+
+
+def test_a_corrected_leaderboard_has_no_impossible_interval() -> None:
+    """Means and intervals stay on people's scale; below five rated edits there is no interval."""
+    scores, ratings = crowd(20)
+    # People use both ends, so that a t interval of six ratings passes them.
+    ends = ratings.assign(score=np.where(ratings["item"].str[-1].astype(int) % 2, 1.0, 10.0))
+    for rated, has in ((3, False), (4, False), (6, True)):
+        some = ends[ends["item"] < f"i{rated:02d}"]
+        table = corrected_board(scores, some, "overall", scale=(1, 10)).tables[-1]
+        assert {row.n for row in table.rows} == {rated}
+        assert all((row.mean_interval is not None) is has for row in table.rows)
+        for row in table.rows:
+            low, high = row.mean_interval or (1, 10)
+            assert row.mean is not None and 1 <= low <= row.mean <= high <= 10
+        assert any("too few for an interval" in text for text in table.warnings) is not has
+
+
+def test_an_estimate_past_the_end_of_the_scale_is_not_printed() -> None:
+    """The correction knows no scale: its end stands for what passes it, and a warning says so."""
+    judge = np.r_[[1.0, 3, 9, 9, 9], np.full(60, 10.0)]
+    people = pd.Series([2.0, 4, 10, 10, 10, *[None] * 60], dtype=float)
+    found = estimate(pd.DataFrame({"judge": judge, "people": people}), (1, 10))
+    assert isinstance(found, Powered) and found.value > 10
+    assert found.mean == 10 and (found.limits is None or found.limits[1] == 10)
+
+
+def test_where_too_few_edits_were_rated_that_is_the_reason() -> None:
+    """All edits were scored and few rated: no line says that none was scored."""
+    scores, ratings = crowd(20)
+    table = corrected_board(scores, ratings[ratings["item"] < "i01"], "overall").tables[-1]
+    assert table.verdict == "Too few edits were rated: nothing can be ranked."
+    assert "1 rated edit, and at least 3 are needed" in table.warnings[0]
 
 
 def test_the_names_of_a_bundled_dialog_do_not_make_its_scale(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from lmmscore.cli import lmmscore
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.compare import RunComparison, compare, pool
+from lmmscore.report.figures import comparison_drawings
+from lmmscore.report.leaderboard import comparison_grids
 from tests.tidy_frames import FACTORS, judged, overall, tidy
 
 SAME: dict[str, Any] = {
@@ -51,6 +53,47 @@ def test_ranks_in_every_run_and_their_change() -> None:
     found = side_by_side(overall(one), overall({**one, "X": [9.5, 9.5]}))
     changes = {line.method: (line.ranks, line.change) for line in found.changes if line.task}
     assert changes == {"A": ((1, 2), 0), "B": ((2, 3), 0), "X": ((None, 1), None)}
+
+
+def test_ranks_are_over_the_items_that_all_runs_have() -> None:
+    """Equal scores change no rank, however many items more one of the runs has."""
+    all_items = {"A": [9.0, 3.0, 3.0], "B": [8.0, 8.0, 8.0]}
+    found = side_by_side(overall(all_items), overall({"A": [9.0], "B": [8.0]}))
+    assert [(line.ranks, line.means, line.n, line.change) for line in found.changes[:2]] == [
+        ((1, 1), (9.0, 9.0), (1, 1), 0),
+        ((2, 2), (8.0, 8.0), (1, 1), 0),
+    ]
+    assert found.shared[0].statement.startswith("3 items against 1; compared over the 1 they share")
+
+    # A score that is missing in one run is left out of the other, too.
+    found = side_by_side(overall(all_items), overall({**all_items, "A": [9.0, None, None]}))
+    assert {line.change for line in found.changes} == {0}
+    assert "(4 and 4 of 6 and 4)" in found.shared[0].statement
+
+
+def test_runs_that_share_no_item_have_no_change_of_rank() -> None:
+    """Ranks over other items stand with their n, without arrows, and a sentence says so."""
+    first = overall({"A": [9.0, 9.0], "B": [8.0, 8.0]}, task="t")
+    second = overall({"A": [6.0], "B": [8.0]}, task="u")
+    found = side_by_side(first, second)
+    lines = [line for line in found.changes if line.task is None]
+    assert [(line.ranks, line.n, line.change) for line in lines] == [
+        ((1, 2), (2, 1), None),
+        ((2, 1), (2, 1), None),
+    ]
+    shown = comparison_grids(found, 2)[0]
+    assert "2 items against 1, none of which they share" in shown.caption
+    assert "n = 2" in str(shown.rows) and "worse" not in str(shown.rows)
+    assert comparison_drawings(found, {}) == []
+
+
+def test_lower_scores_stay_better_over_shared_items() -> None:
+    """Ranks over the shared items keep the direction of the factor."""
+    frames = [overall({"A": [1.0, 9.0], "B": [2.0, 2.0]}), overall({"A": [1.0], "B": [2.0]})]
+    frames = [frame.assign(factor="harm") for frame in frames]
+    boards = [rank(f, factor="harm", lower_better=["harm"], resamples=0) for f in frames]
+    found = compare(["a", "b"], boards, frames, [SAME, SAME], factor="harm")
+    assert {line.method: line.ranks for line in found.changes} == {"A": (1, 1), "B": (2, 2)}
 
 
 def test_agreement_is_over_the_edits_both_have() -> None:
@@ -148,7 +191,7 @@ def test_pooled_runs_are_further_repeats() -> None:
 def test_json_has_ranks_agreement_and_what_differs() -> None:
     """A program finds the runs, what differs, the ranks and the agreement."""
     found = side_by_side(judged(4, 2), judged(4, 2, seed=1)).as_dict()
-    assert set(found) == {"runs", "differing", "ranks", "agreement", "cautions"}
+    assert set(found) == {"runs", "differing", "ranks", "agreement", "cautions", "shared"}
     assert {line["task"] for line in found["ranks"]} == {"t0", "t1", None}
     assert all(len(line["ranks"]) == len(line["means"]) == 2 for line in found["ranks"])
 

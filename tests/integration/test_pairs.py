@@ -25,6 +25,9 @@ from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
 from lmmscore.report.leaderboard import render_pairs
+from lmmscore.report.page import compared_runs
+from lmmscore.report.run_data import RunData
+from lmmscore.report.run_view import rank_run
 from lmmscore.scores import Comparison
 from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
@@ -386,6 +389,42 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     half.write_text(half.read_text(encoding="utf-8") + "i9,ta", encoding="utf-8")
     assert runner.invoke(program, ["report", str(run.path)]).exit_code == 0
     assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
+
+
+def test_a_report_of_two_runs_ranks_over_the_items_both_have(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The same verdicts change no rank, where one run of pairs has an item more, won by another."""
+    bench = make_benchmark()
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        item, first = conversation.message.images[1].path.stem.split("_")
+        second = conversation.message.images[2].path.stem.split("_")[1]
+        order = METHODS if item == "i0" else METHODS[::-1]
+        return "[[A>B]]" if order.index(first) < order.index(second) else "[[B>A]]"
+
+    runs = []
+    for name, items in (("all", None), ("one", ["i0"])):
+        chosen = {} if items is None else {"items": items}
+        dialog = written(tmp_path)
+        run = lmmscore.run(bench, dialog, ScriptedJudge(answer), out=tmp_path / name, **chosen)
+        runs.append(RunData(name, run))
+
+    count = len({row.item for row in runs[0].comparisons})
+    assert count > 1
+    [grid], bumps = shown_ranks(runs)
+    assert grid.caption == f"{count} items against 1; compared over the 1 they share."
+    assert [[cell.text for cell in row] for row in grid.rows] == [
+        [method, str(k), str(k)] for k, method in enumerate(METHODS, start=1)
+    ]
+    assert len(bumps) == 1
+
+
+def shown_ranks(runs: list[RunData]) -> tuple[list[Any], list[Any]]:
+    section = compared_runs(runs, [rank_run(run) for run in runs])
+    assert section is not None
+    return section.grids, section.bumps
 
 
 def test_strengths_are_drawn_under_the_names_asked_for(
