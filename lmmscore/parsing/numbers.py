@@ -1822,7 +1822,13 @@ def _stands_between_like_signs(line: _Stretch[Name], claim: _Claim) -> bool:
     "N/A | accuracy | 8 | realism"."""
     before = line.text[line.names[claim.label].end : claim.number.start].strip()
     behind = line.text[claim.number.end : line.names[claim.label + 1].start].strip()
+    if behind in _CLOSING_SIGNS and len(before) > 1 and before[-1] in "([<{":
+        # "accuracy | <2> realism"
+        return True
     return len(before) == 1 and before == behind and not before.isalnum()
+
+
+_CLOSING_SIGNS = frozenset((")", "]", ">", "}"))
 
 
 def _touches_the_next(line: _Stretch[Name], claim: _Claim) -> bool:

@@ -56,6 +56,11 @@ _ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
+_EXPLAINED_VALUE = re.compile(
+    rf"(?:score|rating|grade)[ ]*[:=][ ]*(?:[-–—?]+|{NO_SCORE}|[0-9.]+(?:[ ]?/[ ]?[0-9]+)?)[ ]*"
+    r"[,;(–—-]+[ ]*[^\W\d_]+[ ][^\n]*?",
+    re.IGNORECASE,
+)
 _MOST_NAMES = 300
 _FILE = re.compile(
     r"(?P<stem>[^\W\d](?:[\w-]{0,40}?[^\W\d])?)?[_-]?(?P<number>[0-9]{0,4})"
@@ -392,6 +397,9 @@ class Page:
             head, end
         )
         images = self._images_of(start, end, factors) or self._numbered_image(head, end)
+        if images and _EXPLAINED_VALUE.match(self.text, head, images[0].start):
+            # "score = -, because as in Image 1, …": mentioned only.
+            images = []
         if self._is_ranked(images):
             images = images[1:]
             head = images[0].start
@@ -568,7 +576,8 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
 
         has_scores = scores[index] > 0
         another = _begins_another(page, line) if has_scores else _heads_factors(line)
-        if page.n > 1 and another:
+        # Below "Accuracy, Image 2:" stands its number, and no other factor's.
+        if page.n > 1 and (another or (state.of_a_cell and line.factors)):
             state.closed()
 
         state.leads = _stands_over_scores(page, index, scores)
@@ -580,6 +589,7 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
                 state.closed()
 
         state.scored = has_scores
+        state.of_a_cell = line.heads and not has_scores and _names_a_cell(page, line)
         state.describe(line)
         if page.n > 1 and (_ends_in_a_heading(page, line) or _is_left_out(page, line, state)):
             state.closed()
@@ -840,6 +850,8 @@ class _State:
     by_paragraph: bool = False
     """Whether several lines name an image where they begin: another that is named further on is
     mentioned there, unless it is plain what the line is of."""
+    of_a_cell: bool = False
+    """Whether the line above names an image and a factor, and nothing else."""
     remarked: bool = False
     """Whether scores have sentences on the lines right below them."""
     headed: Set[tuple[int, ...]] = frozenset()

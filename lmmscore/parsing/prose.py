@@ -111,6 +111,7 @@ _SCORE_AT_END = re.compile(
     re.IGNORECASE,
 )
 _LISTS_MORE = re.compile(r"[ ]*[,;/|][ ]*(?:and[ ])?(?:the[ ])?(?=.)")
+_WORD_AT_END = re.compile(rf"\b(?:{_ONE_TO_TEN})\W*\Z", re.IGNORECASE)
 _PASSED_OVER = re.compile(rf"(?:^|\W){NO_SCORE}", re.IGNORECASE)
 _LEFT_OUT = re.compile(rf"\W*{NO_SCORE}\W*\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 16
@@ -1906,6 +1907,10 @@ class Prose:
         several = len(line.keys) > 1
         ended = last is line.factors[0] and len(line.factors) > 1
         if (several and not ended) or not opens:
+            return
+
+        if _WORD_AT_END.search(self.text, max(last.end, line.end - _LONGEST_NUMBER), line.end):
+            # "S_pre | eight": whatever joins them, it has no number below.
             return
 
         lead = self.text[line.head : line.factors[0].start]

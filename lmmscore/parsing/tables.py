@@ -152,6 +152,8 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         return False
     if _name_factors_again(table, names):
         return False
+    if any(_ends_in_a_factor(cell.text, names) for row in table.rows for cell in row[1:_WIDEST]):
+        return False
 
     if sum(names.is_name(cell.text) for cell in table.rows[0][:_WIDEST]) > 1:
         # "S_acc | 1/10. S_qua | … ": entries, with bars for colons.
@@ -175,8 +177,6 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         return False
 
     if any(_lists_factors(cell.text, names) for cell in labels):
-        return False
-    if any(_ends_in_a_factor(cell.text, names) for row in table.rows for cell in row[1:_WIDEST]):
         return False
 
     counted = _COUNT_COLUMN.fullmatch(labels[0].text) is not None
@@ -239,7 +239,7 @@ def _lists_factors(text: str, names: Names) -> bool:
 def _ends_in_a_factor(text: str, names: Names) -> bool:
     """Tell whether a cell ends with the name of what the next cell is of: `four; S_real | 1.5`."""
     _, stop, last = text.rpartition(";")
-    return bool(stop) and names.is_name(last.strip())
+    return bool(stop) and names.factor_named(last.strip()) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -340,7 +340,11 @@ _WRAP = re.compile(r"(?<=[^\W\d_]|,)[ ]?\n(?P<indent>[ \t]*+)(?=\w)")
 _FEWEST_BEFORE_A_WRAP = 45
 _FEWEST_IF_INDENTED = 24
 # What makes a line an entry or a heading, and no end of a sentence: "quality: 7", "Image 2 –".
-_LABELLED = re.compile(r"[^.!?\n]{0,40}?(?:[:=→|]|[ ][–—-][ ])")
+_LABELLED = re.compile(
+    r"(?:[^.!?\n]|\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b){0,40}?(?:[:=→|]|[ ][–—-][ ])"
+)
+# "… Score: seven"
+_ENDS_AN_ENTRY = re.compile(r"[:=][ ]*[^\W\d_]+\s*\Z")
 _ENDS_A_SENTENCE = re.compile(r"(?![a-z]{1,4}[.)][ ])(?:[^\n]*?[.,;!?)]|(?:[^\s]+[ ]){2})")
 _LEADS_ON = re.compile(
     r"\b(?:an?|the|of|to|in|on|as|at|by|for|from|with|than|like|unlike|and|or|but|is|are|was|see"
@@ -367,6 +371,8 @@ def _wraps(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 def _goes_on(wrap: re.Match[str], text: str, above: str) -> bool:
     """Tell whether a long line stops amid a sentence, and the next goes on with it: in lower case,
     indented below it, or with what the last word leads to."""
+    if _ENDS_AN_ENTRY.search(above):
+        return False
     last, first = text[wrap.start() - 1], text[wrap.end()]
     length = len(above.strip())
     if first.isdecimal():
@@ -626,9 +632,10 @@ def _is_amid_a_line(match: re.Match[str], text: str, place: int) -> bool:
     before = text[text.rfind("\n", 0, opens) + 1 : max(opens, 0)]
     content = text[text.find(">", opens) + 1 : closes]
     led_up_to = any(map(str.isalpha, _ANY_TAG.sub("", before))) and not match["attributes"]
-    return led_up_to and _ONE_NUMBER.fullmatch(content) is not None
+    return led_up_to and len(content) <= _LONGEST_VALUE and not {"<", "\n"} & {*content}
 
 
+_LONGEST_VALUE = 24
 _ANY_TAG = re.compile(r"<[^<>]{0,200}>")
 
 
