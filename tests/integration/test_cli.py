@@ -61,6 +61,36 @@ def test_check_lists_every_problem_and_exits_with_1(make_benchmark: Maker) -> No
     assert "unreadable-image" in kinds
 
 
+def test_check_names_each_edit_that_is_missing(make_benchmark: Maker) -> None:
+    """The item and the method of a missing edit are said, in JSON too; that is no problem."""
+    root = make_benchmark(items=2, absent=((0, "beta"),))
+    done = lmm("check", root)
+    assert done.returncode == 0
+    assert done.stdout == "missing: i0: beta\n"
+    assert "1 edit missing; no problems" in done.stderr
+    found = json.loads(lmm("check", root, "--json").stdout)
+    assert found["missing"] == [{"item": "i0", "method": "beta"}]
+
+
+def test_check_lists_the_first_missing_edits_and_counts_the_rest(make_benchmark: Maker) -> None:
+    """Ten lines say where to look; JSON has all of them."""
+    root = make_benchmark(items=16, absent=tuple((number, "beta") for number in range(15)))
+    lines = lmm("check", root).stdout.splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == "missing: 5 more edits; --json lists all"
+    assert len(json.loads(lmm("check", root, "--json").stdout)["missing"]) == 15
+
+
+def test_check_counts_the_items_that_cannot_be_used(make_benchmark: Maker) -> None:
+    """An item without an instruction is not counted away: the summary says how many are usable."""
+    root = make_benchmark(items=2)
+    items = root / "items.csv"
+    items.write_text(items.read_text().replace('"Make it blue, number 0"', ""))
+    done = lmm("check", root)
+    assert "line 2: no instruction; fill it in" in done.stdout
+    assert "1 of 2 items usable in 1 task category" in done.stderr
+
+
 def test_run_leaderboard_and_the_files_of_a_run(make_benchmark: Maker, tmp_path: Path) -> None:
     """The whole way from a folder to a table, with data on stdout and the rest on stderr."""
     root = make_benchmark(items=2, absent=((0, "beta"),))
