@@ -810,7 +810,9 @@ def test_a_conversation_of_a_damaged_ledger_is_not_shown(
     run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
     (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
     shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
-    assert "put back a copy, or move it away" in str(shown.exception)
+    said = str(shown.exception)
+    assert "file is not a database; put back a copy, or move it away: the tables" in said
+    assert "name another file" not in said
 
 
 def test_a_conversation_is_shown_whatever_is_wrong_with_others(
