@@ -588,7 +588,8 @@ def _json(found: Powered | str) -> Entry:
     people_low, people_high = found.people_interval() or (None, None)
     caution = {}
     if found.few:
-        caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}
+        edits = counted(found.rated, "rated edit is", "rated edits are")
+        caution = {"caution": f"{edits} few: take the interval with care"}
 
     return {
         "value": found.value,
