@@ -57,7 +57,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
         _print_all(n, as_json)
 
 
-@command.command("list", hidden=True)
+@command.command("list", short_help="List the protocols at hand.")
 @click.option("-n", "n", type=click.IntRange(1), help="Methods per item  [default: 8]")
 @json_flag
 @click.pass_context
