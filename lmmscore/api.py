@@ -684,9 +684,24 @@ def _manifest(request: Request, prepared: Prepared, bench: Bench, reader: Bench 
         request.recipe,
         reader=reads if prepared.plan.protocol.reader else None,
         caution=bench.judge.caution,
-        command=request.command,
+        command=_command(request, prepared, bench),
     )
     return Manifest.of(prepared.plan, prepared.folder, known)
+
+
+def _command(request: Request, prepared: Prepared, bench: Bench) -> str:
+    """Return the command that run.yaml keeps: a run replayed into itself keeps its own."""
+    if prepared.resumed is None or bench.answers is None:
+        return request.command
+
+    recorded = prepared.resumed.manifest.command
+    # By file: a folder has many names, and runs may share a ledger.
+    own = prepared.ledger_path(request)
+    if own.is_file() and own.samefile(bench.answers.path):
+        return recorded
+
+    # A run whose judge was asked does not become a replay; one that is a replay may grow.
+    return request.command if not recorded or "replay:" in recorded else recorded
 
 
 # --------------------------------------------------------------------------------------------------

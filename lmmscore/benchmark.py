@@ -200,6 +200,17 @@ class Benchmark:
     method_names: Mapping[str, str] = field(default_factory=dict)
     """What tables call the methods."""
     task_titles: Mapping[str, str] = field(default_factory=dict)
+    rows: int = 0
+    """How many items the file lists, also those whose row has a problem and which are left out."""
+
+    @property
+    def missing(self) -> tuple[tuple[Item, str], ...]:
+        """The edits that are not there: each item with a method that has no edit of it."""
+        lacking = []
+        for item in self.items:
+            lacking += [(item, method) for method in self.methods if method not in item.edits]
+
+        return tuple(lacking)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -321,11 +332,11 @@ class _BenchmarkReader:
         """Return the benchmark; what is wrong with it is in its problems."""
         if self.problems:
             # Without the right folder every picture would be reported as missing.
-            return self._made([], [])
+            return self._made([], [], 0)
 
-        rows = list(self._rows())
-        self._refuse_duplicates(rows)
-        rows = [(place, row) for place, row in rows if self._is_text(place, row)]
+        given = list(self._rows())
+        self._refuse_duplicates(given)
+        rows = [(place, row) for place, row in given if self._is_text(place, row)]
         written_out = isinstance(self.file.items, list)
         items = self._inline(rows) if written_out else self._from_templates(rows)
         items = _with_all_columns(items)
@@ -339,9 +350,9 @@ class _BenchmarkReader:
 
         # Where every item is faulty, that alone is why methods have no edits.
         self._check_methods(methods, found, rows if items else [])
-        return self._made(methods, items)
+        return self._made(methods, items, len(given))
 
-    def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
+    def _made(self, methods: list[str], items: list[Item], rows: int) -> Benchmark:
         root = self.files.root
         # It holds the name of every file below its folder, which is not needed any more.
         del self.files
@@ -354,6 +365,7 @@ class _BenchmarkReader:
             problems=tuple(self.problems),
             method_names=self._method_names(),
             task_titles=self.file.tasks,
+            rows=rows,
         )
 
     def _method_names(self) -> dict[str, str]:
@@ -502,7 +514,7 @@ class _BenchmarkReader:
             if value is not None and str(value).strip():
                 continue
 
-            hint = ""
+            hint = "; fill it in"
             if column not in row:
                 hint = nearest(column, [str(name).lower() for name in row])
 

@@ -35,6 +35,14 @@ class LedgerError(LmmscoreError):
     """A ledger that cannot be read or written."""
 
 
+class LedgerDamaged(LedgerError):
+    """A ledger whose file is no longer one; `says` leaves out what to do, as a run knows better."""
+
+    def __init__(self, says: str, remedy: str) -> None:
+        super().__init__(f"{says}; {remedy}")
+        self.says = says
+
+
 class ImageProblem(LmmscoreError):
     """A picture that cannot be shown to a judge."""
 

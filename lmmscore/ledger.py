@@ -41,7 +41,7 @@ from typing import Any, TypeVar
 import orjson
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import FileProblem, LedgerError
+from lmmscore.errors import FileProblem, LedgerDamaged, LedgerError
 from lmmscore.records import Reply, Usage
 
 _Value = TypeVar("_Value")
@@ -827,12 +827,12 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
     """Return an error of SQLite with what to do about it."""
     said = str(error)
     if _code(error) == sqlite3.SQLITE_NOTADB:
-        remedy = _FOREIGN
-    elif _is_damaged(error):
+        return LedgerDamaged(f"{path}: {said}", _FOREIGN)
+    if _is_damaged(error):
         # Python quotes all of a text that it cannot decode.
         said = said if _code(error) is not None else "text that is not UTF-8"
-        remedy = _DAMAGED
-    elif getattr(error, "sqlite_errorcode", None) in _WITHOUT_LOCKS:
+        return LedgerDamaged(f"{path}: {said}", _DAMAGED)
+    if getattr(error, "sqlite_errorcode", None) in _WITHOUT_LOCKS:
         remedy = _NO_LOCKS
     else:
         remedy = (
@@ -1072,22 +1072,27 @@ def problems(path: Path, keys: Iterable[str] | None = None) -> Iterator[str]:
     With `keys`, only these exchanges are looked at.
     """
     try:
-        with _reading(path) as connection:
-            if keys is None:
-                for (line,) in connection.execute("PRAGMA integrity_check"):
-                    if line != "ok":
-                        yield f"{path}: {line}"
-
-                rows: Iterator[Row] = connection.execute(_SELECT)
-            else:
-                one = f"{_SELECT} WHERE key = ?"
-                rows = chain.from_iterable(connection.execute(one, (key,)) for key in keys)
-
-            for row in rows:
-                for says in faults_of(row):
-                    yield f"{path}: exchange {str(row[0])[:12]}: {says}"
+        yield from damage(path, keys)
     except LedgerError as error:
         yield str(error)
+
+
+def damage(path: Path, keys: Iterable[str] | None = None) -> Iterator[str]:
+    """Yield the same for a file that can be read to its end. Raises LedgerError where it cannot."""
+    with _reading(path) as connection:
+        if keys is None:
+            for (line,) in connection.execute("PRAGMA integrity_check"):
+                if line != "ok":
+                    yield f"{path}: {line}"
+
+            rows: Iterator[Row] = connection.execute(_SELECT)
+        else:
+            one = f"{_SELECT} WHERE key = ?"
+            rows = chain.from_iterable(connection.execute(one, (key,)) for key in keys)
+
+        for row in rows:
+            for says in faults_of(row):
+                yield f"{path}: exchange {str(row[0])[:12]}: {says}"
 
 
 def faults_of(row: Row) -> Iterator[str]:

@@ -12,6 +12,9 @@ from pathlib import Path
 OVERALL = "overall"
 """The factor name under which the overall score of an edit stands in every table."""
 
+AS_TOLD = "as told"
+"""The order of edits in a run made of transcripts: nobody chose it, and it cannot be run again."""
+
 SAME = 1e-9
 """Two scores nearer than this are the same score: scores are short decimals, the rest is noise."""
 

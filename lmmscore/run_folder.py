@@ -28,7 +28,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Orders, Place, Plan, Protocol, Unit, with_numbers
-from lmmscore.records import OVERALL, Outcome, Reply, Score
+from lmmscore.records import AS_TOLD, OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import (
@@ -254,6 +254,13 @@ class Manifest(_Record):
         """The weights of the run's own dialog; None where it has none."""
         shares = {factor.key: factor.weight or 0.0 for factor in self.factors}
         return shares if sum(shares.values()) > 0 else None
+
+    @property
+    def shown_order(self) -> str:
+        """How edits were ordered, for advice about it; empty where nothing is known of the run."""
+        if self.judge == TRANSCRIPTS:
+            return AS_TOLD
+        return self.order if self.judge else ""
 
     @property
     def lower_better(self) -> tuple[str, ...]:
@@ -856,6 +863,7 @@ class Run:
             "caution": self.manifest.caution,
             "scales": self.manifest.scales(options.get("weights")),
             "lower_better": self.manifest.lower_better,
+            "shown_order": self.manifest.shown_order,
         }
         return rank(self.scores(), **{**known, **options})
 

@@ -646,6 +646,8 @@ def _read_cells(path: Path) -> tuple[pd.DataFrame, str]:
         )
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
+    except pd.errors.EmptyDataError as error:
+        raise FileProblem(f"{path}: the file is empty: it has no header and no scores") from error
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise FileProblem(f"{path}: not a scores.csv ({str(error).strip()})") from error
 

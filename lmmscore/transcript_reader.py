@@ -17,7 +17,7 @@ from typing import Any
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import Conversation, Repair, Turn
 from lmmscore.dialog import Dialog, load_dialog
-from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
+from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError, listed
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.importers.document import factors_in, item_of, speaks_of_sum
 from lmmscore.ledger import Asker, Ledger, key_of
@@ -420,7 +420,8 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
 
     recipe = Recipe()
     asker = Asker.of(TRANSCRIPTS, {})
-    known = Circumstances(asker, recipe, caution=_CAUTION, command=command)
+    caution = " ".join([_CAUTION, *_told_twice(all_read)])
+    known = Circumstances(asker, recipe, caution=caution, command=command)
     manifest = Manifest.of(plan, out, known)
     ledger_path = out / "ledger.sqlite"
     with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
@@ -494,6 +495,18 @@ def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
             raise LmmscoreError(
                 f"{replayed.path}: two images are called {twice[0]}; rename one in the transcript"
             )
+
+
+def _told_twice(all_read: Sequence[Replayed]) -> Iterator[str]:
+    """Yield a caution for transcripts that are the same file under several names."""
+    by_digest: dict[str, list[str]] = {}
+    for replayed in all_read:
+        digest = hashlib.sha256(replayed.path.read_bytes()).hexdigest()
+        by_digest.setdefault(digest, []).append(replayed.path.name)
+
+    for names in by_digest.values():
+        if len(names) > 1:
+            yield f"{listed(names)} are byte-identical; each counts: leave out copies."
 
 
 def _named(replayed: Replayed) -> str:

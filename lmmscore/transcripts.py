@@ -264,6 +264,9 @@ def load_transcript(path: Path) -> Transcript:
             whole = f"{turns[-1].reply}\n\n{words}".strip()
             turns[-1] = replace(turns[-1], reply=whole)
 
+    if not text.lstrip("\ufeff").strip():
+        raise FileProblem(f"{path}: the file is empty; save the conversation again")
+
     if not turns:
         raise FileProblem(f"{path}: not a chat transcript that can be read. {what_is_found(text)}")
     return Transcript(path, tuple(turns))

@@ -919,7 +919,11 @@ def check_scale(
         few = len(off) <= _FEW_OFF * len(rows) or len(off) == 1
         if stated is not None or (known is not None and few):
             told = _told(off, "is off the scale of", (low, high))
-            raise FileProblem(f"{told}; correct them, or state --scale LOW,HIGH")
+            remedy = "correct them, or state --scale LOW,HIGH"
+            if stated is not None:
+                remedy = "correct them, or the ends in --scale"
+
+            raise FileProblem(f"{told}; {remedy}")
 
         if known is None and few:
             told = _told(off, "is beyond the judge, which gave", (low, high))

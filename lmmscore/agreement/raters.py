@@ -594,10 +594,11 @@ def _json(found: Powered | str) -> Entry:
     low, high = found.limits or (None, None)
     people_low, people_high = found.people_limits or (None, None)
     caution = {}
+    edits = counted(found.rated, "rated edit is", "rated edits are")
     if found.rated < FEWEST_FOR_AN_INTERVAL:
-        caution = {"caution": f"{found.rated} rated edits are too few for an interval"}
+        caution = {"caution": f"{edits} too few for an interval"}
     elif found.few:
-        caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}
+        caution = {"caution": f"{edits} few: take the interval with care"}
 
     return {
         "value": found.mean,

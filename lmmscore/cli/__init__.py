@@ -76,6 +76,7 @@ EXAMPLES = {
     "replay": "lmmscore replay transcript.md",
     "scores": "lmmscore scores other_tool.json --out scores.csv",
     "dialogs": "lmmscore dialogs",
+    "dialogs list": "lmmscore dialogs list",
     "dialogs show": "lmmscore dialogs show lmm-score",
     "dialogs check": "lmmscore dialogs check my-dialog.yaml",
     "dialogs import": "lmmscore dialogs import prompt.txt",

@@ -145,6 +145,7 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
         caution=source.caution,
         resamples=0,
         lower_better=source.manifest.lower_better,
+        shown_order=source.manifest.shown_order,
     )
 
 
@@ -160,6 +161,7 @@ def _together(
         factor=factors,
         caution=whole.caution,
         lower_better=whole.manifest.lower_better,
+        shown_order=whole.manifest.shown_order,
     )
 
 

@@ -53,9 +53,22 @@ class DialogCommands(click.Group):
 @click.pass_context
 def command(ctx: click.Context, n: int, as_json: bool) -> None:
     """List the protocols at hand, or show, check and import them."""
-    if ctx.invoked_subcommand is not None:
-        return
+    if ctx.invoked_subcommand is None:
+        _print_all(n, as_json)
 
+
+@command.command("list", short_help="List the protocols at hand.")
+@click.option("-n", "n", type=click.IntRange(1), help="Methods per item  [default: 8]")
+@json_flag
+@click.pass_context
+def list_all(ctx: click.Context, n: int | None, as_json: bool) -> None:
+    """List the protocols at hand, as `lmmscore dialogs` does."""
+    # What stands before the word `list` counts too.
+    before = ctx.parent.params if ctx.parent else {}
+    _print_all(n or before["n"], as_json or before["as_json"])
+
+
+def _print_all(n: int, as_json: bool) -> None:
     from lmmscore.dialog import dialog_names, load_members
     from lmmscore.plan import Protocol
 

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _OF_ONE_LAYOUT = {"language": "gedit", "split": "dataset", "edit_columns": "dataset"}
 """Options that only one layout understands."""
 
+_MOST_MISSING = 10
+"""How many missing edits `check` lists in its text."""
+
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
 
 
@@ -263,10 +266,14 @@ def check(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
     if as_json:
         rows = [{**asdict(each), "fatal": each.fatal} for each in found]
-        put_json({"benchmark": loaded.name, "problems": rows})
+        missing = [{"item": item.id, "method": method} for item, method in loaded.missing]
+        put_json({"benchmark": loaded.name, "problems": rows, "missing": missing})
     else:
         for each in found:
             click.echo(f"{'warning' if each.level == 'warning' else 'problem'}: {each}")
+
+        for line in _missing(loaded):
+            click.echo(f"missing: {line}")
 
     # Of a file that is no benchmark there is nothing to count.
     if loaded.items or loaded.methods:
@@ -276,20 +283,39 @@ def check(benchmark: Path, root: Path | None, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _missing(benchmark: Benchmark) -> list[str]:
+    """Return a line for each edit that is missing: the first ones, then how many more there are.
+
+    Where a method or an item has no edit at all, a problem says so, which is enough.
+    """
+    made = {method for item in benchmark.items for method in item.edits}
+    lines = []
+    for item, method in benchmark.missing:
+        if item.edits and method in made:
+            lines.append(f"{item.id}: {method}")
+
+    more = len(lines) - _MOST_MISSING
+    if more > 1:
+        lines[_MOST_MISSING:] = [f"{more:,} more edits; --json lists all"]
+
+    return lines
+
+
 def _checked(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-    lacking = 0
-    for item in benchmark.items:
-        lacking += sum(method not in item.edits for method in benchmark.methods)
-
-    items = counted(len(benchmark.items), "item")
-    tasks = counted(len(benchmark.tasks), "task category", "task categories")
-    methods = counted(len(benchmark.methods), "method")
-    edits = counted(lacking, "edit")
-
     warnings = sum(each.level == "warning" for each in found)
     problems = len(found) - warnings
     verdict = counted(problems, "problem") if problems else "no problems"
     if warnings:
         verdict += f", {counted(warnings, 'warning')}"
 
-    return f"{benchmark.name}: {items} in {tasks}, {methods}, {edits} missing; {verdict}"
+    items = counted(len(benchmark.items), "item")
+    if benchmark.rows > len(benchmark.items):
+        items = f"{len(benchmark.items):,} of {counted(benchmark.rows, 'item')} usable"
+
+    methods = counted(len(benchmark.methods), "method")
+    if not benchmark.items:
+        return f"{benchmark.name}: {items}, {methods}; {verdict}"
+
+    tasks = counted(len(benchmark.tasks), "task category", "task categories")
+    missing = counted(len(benchmark.missing), "edit")
+    return f"{benchmark.name}: {items} in {tasks}, {methods}, {missing} missing; {verdict}"

@@ -26,7 +26,7 @@ from lmmscore.cli.command_line import (
 )
 from lmmscore.cli.run import judge_options
 from lmmscore.errors import JudgeFileError
-from lmmscore.judges.judge import kind_of
+from lmmscore.judges.judge import kind_of, open_judge
 from lmmscore.report.formats import (
     Grid,
     TableDocument,
@@ -60,7 +60,20 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
     --timeout says. Exits with 1 when the judge cannot see pictures or does not remember what was
     said, and so cannot be used.
     """
-    named = _find(judge, take_judge_options(given))
+    options = take_judge_options(given)
+    if kind_of(judge).answers_here:
+        # It is opened, so that a record that is not there is named.
+        bench = open_judge(judge, options)
+        if bench.answers is not None:
+            bench.answers.close()
+
+        click.echo(f"{judge} answers from this machine; there is nothing to check", err=True)
+        if as_json:
+            put_json({"judge": bench.judge.name, "findings": []})
+
+        return
+
+    named = _find(judge, options)
     name = named.address.name
     told = _Told(aloud=not as_json)
     try:
@@ -140,8 +153,6 @@ def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
     from lmmscore.judges.trials import hurried
 
     kind = kind_of(judge)
-    if kind.answers_here:
-        raise JudgeFileError(f"{judge} answers from this machine; there is nothing to check")
     if kind.configure is None:
         raise JudgeFileError(f"{judge}: only a judge behind an OpenAI-compatible API is checked")
 

@@ -579,6 +579,7 @@ def _ranked(source: Source, tasks: Sequence[str], options: dict[str, Any]) -> Le
         seed=options["seed"],
         holm=options["holm"],
         lower_better=_lower_better(source, options),
+        shown_order=source.manifest.shown_order,
     )
 
 
@@ -664,6 +665,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         level=0.95,
         seed=options["seed"],
         lower_better=low,
+        shown_order=source.manifest.shown_order,
     )
 
 

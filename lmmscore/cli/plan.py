@@ -60,7 +60,7 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
         put_json({"judge": model, **figures, **by_batch, "new": why})
         return
 
-    lines = _lines(made, options.prices, local=local)
+    lines = _lines(made, options.prices, judge=model, local=local)
     if batch:
         lines += _batch_lines(made, options.prices, local=local)
 
@@ -141,7 +141,9 @@ def _figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
     }
 
 
-def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[tuple[str, str]]:
+def _lines(
+    made: Forecast, prices: Prices | None, *, judge: str, local: bool
+) -> list[tuple[str, str]]:
     """Return each figure with its label."""
     recorded = f", {made.sessions_recorded:,} of them on record" if made.sessions_recorded else ""
     beside = f" still to be made; {made.calls_recorded:,} more are on record"
@@ -151,7 +153,7 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[tuple[
         ("images", f"{made.pictures:,}"),
     ]
     if local:
-        return [*lines, ("price", "nothing: this judge runs here")]
+        return [*lines, ("price", f"nothing: the judge, {judge}, runs here")]
 
     chat, responses = _size(made.bytes_chat), _size(made.bytes_responses)
     sent = f"{made.pictures_sent:,} images sent"

@@ -157,7 +157,7 @@ def _in_a_line(found: dict[str, Any]) -> str:
     if "scores" not in found:
         verdict = " ".join(found[key] for key in ("winner", "both") if key in found)
         return f"{found['name']}: {verdict or 'no winner'}; {faults}"
-    return f"{found['name']}: {len(found['scores'])} scores; {faults}"
+    return f"{found['name']}: {counted(len(found['scores']), 'score')}; {faults}"
 
 
 def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:

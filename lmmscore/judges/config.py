@@ -252,6 +252,12 @@ class Address:
         return self.model == other.model and ours == theirs
 
 
+_BARE_HOST = re.compile(
+    r"@(localhost|[0-9]+(?:\.[0-9]+){3}|(?:[a-z0-9][a-z0-9-]*\.)+[a-z]{2,})$", re.IGNORECASE
+)
+"""A server without scheme and port, as no version in the name of a model looks: `@20250101`."""
+
+
 def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     """Read `MODEL[@BASE_URL[,BASE_URL…]]`.
 
@@ -264,6 +270,11 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     if not found and re.search(r"@(\S*[:/]\S*)$", model):
         says = "the base URL must begin with http:// or https://"
         raise _address_error(spec, f"{says}, as in openai/MODEL@http://127.0.0.1:8000/v1")
+
+    host = _BARE_HOST.search(model)
+    if not found and host is not None:
+        says = f"{host[1]} looks like a server; write its base URL"
+        raise _address_error(spec, f"{says}, as in openai/MODEL@http://{host[1]}:8000/v1")
 
     urls = "http" + rest if found else default_url or OPENAI_URL
     endpoints = [_endpoint(url, spec) for url in re.split(r",\s*(?=https?://)", urls)]

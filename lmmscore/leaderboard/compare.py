@@ -216,7 +216,7 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
     shifts = (-entry.rounding, 0, entry.rounding)
     most = max(largest_std(entry.mean + shift, low, high, entry.n) for shift in shifts)
     if low <= entry.mean <= high and entry.std > most + entry.rounding:
-        over = f"{entry.n} scores" if entry.n else "any number of scores"
+        over = counted(entry.n, "score") if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
         says = f"std {entry.std:g} is impossible: {scores} have at most {fixed(most, 2)}"
         yield Problem(*place, "std-too-large", says)

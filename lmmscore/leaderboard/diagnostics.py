@@ -14,7 +14,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
-from lmmscore.records import OVERALL, Outcome, fixed, percent, signed
+from lmmscore.records import AS_TOLD, OVERALL, Outcome, fixed, percent, signed
 from lmmscore.stats import (
     SAME,
     Floats,
@@ -34,7 +34,7 @@ from lmmscore.stats.correlation import Components, components, within_between
 
 FIXED = (
     "Every method always stood in the same place: an effect of position cannot be told from one of "
-    "method. Run with --order shuffled or balanced, over several items, to find out."
+    "method."
 )
 _ALONE = "Each edit was judged in a conversation of its own: there is no place to have an effect."
 _NONE = "No positions are recorded, so their effect cannot be known."
@@ -103,6 +103,17 @@ class Slope:
     how: str
 
 
+def _way_to_tell(items: int, shown_order: str) -> str:
+    """Return what would tell place and method apart, leaving out what was done already."""
+    if shown_order == AS_TOLD:
+        return "Conversations that show the methods in other orders would tell."
+    if shown_order in {"shuffled", "balanced"}:
+        return f"Run over {'several' if items == 1 else 'more'} items to find out."
+
+    several = ", over several items," if items == 1 else ""
+    return f"Run with --order shuffled or balanced{several} to find out."
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """Judgements as parallel arrays: the score, the place, and codes of what they belong to."""
@@ -115,11 +126,16 @@ class Placed:
 
 
 def position_effect(
-    scores: pd.DataFrame, *, factor: str, level: float, lower_better: Collection[str] = ()
+    scores: pd.DataFrame,
+    *,
+    factor: str,
+    level: float,
+    lower_better: Collection[str] = (),
+    shown_order: str = "",
 ) -> PositionEffect:
     """Fit score = session + method + slope × place over all scored judgements of a factor.
 
-    Means here are over judgements.
+    Means here are over judgements. `shown_order` is how the run ordered the edits, where known.
     """
     used = _usable(scores, factor)
     method, names = _codes(used, ["method"])
@@ -144,9 +160,16 @@ def position_effect(
         "lower_better": factor in lower_better,
     }
     if isinstance(fit, str):
+        statement = f"{fit} {_way_to_tell(len(items), shown_order)}" if fit == FIXED else fit
         fixed = fit == FIXED and len(names) > 1
         return PositionEffect(
-            slope=None, interval=None, p=None, adjusted={}, statement=fit, fixed=fixed, **common
+            slope=None,
+            interval=None,
+            p=None,
+            adjusted={},
+            statement=statement,
+            fixed=fixed,
+            **common,
         )
 
     return PositionEffect(
@@ -811,6 +834,7 @@ def extras(
     level: float,
     seed: int,
     lower_better: Collection[str] = (),
+    shown_order: str = "",
 ) -> Extras:
     """Return what the scores tell about order, repeats, weights and the judge's habits."""
     try:
@@ -822,7 +846,13 @@ def extras(
         weighed = None
 
     return Extras(
-        position=position_effect(scores, factor=factor, level=level, lower_better=lower_better),
+        position=position_effect(
+            scores,
+            factor=factor,
+            level=level,
+            lower_better=lower_better,
+            shown_order=shown_order,
+        ),
         repeats=tuple(repeat_spread(scores, factor=factor)),
         components=variance_components(scores, factor=factor),
         sensitivity=weighed,

@@ -342,6 +342,7 @@ def rank(
     seed: int = 0,
     holm: Family = "table",
     lower_better: Collection[str] = (),
+    shown_order: str = "",
 ) -> Leaderboard:
     """Rank the methods of a tidy score table, for each task category and over all of them.
 
@@ -356,7 +357,7 @@ def rank(
     Intervals of means have Student's t. Differences are tested by flipping signs over items, with
     at least `resamples` random patterns (more where the correction needs them; 0 leaves intervals
     and tests out), reproducible by `seed`. `holm` says over what the tests are corrected: each
-    table, or all of them together.
+    table, or all of them together. `shown_order` is how the run ordered the edits, for advice.
     """
     low = frozenset(lower_better)
     if OVERALL in low:
@@ -389,7 +390,13 @@ def rank(
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
 
-    order = position_effect(scores, factor=tables[0].factor, level=level, lower_better=low)
+    order = position_effect(
+        scores,
+        factor=tables[0].factor,
+        level=level,
+        lower_better=low,
+        shown_order=shown_order,
+    )
     notes = (*_board_notes(settings), *_order_notes(order))
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
 

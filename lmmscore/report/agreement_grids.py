@@ -237,7 +237,8 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
         if entry["judge"] == judge and entry["n"]:
             left = f"; {told(entry['left_out'])}" if entry["left_out"] else ""
             mean = number(entry["value"], 3)
-            yield f"Mean of the {entry['n']} factors' Spearman ρ: {mean}{left}."
+            of = "one factor's" if entry["n"] == 1 else f"{entry['n']} factors'"
+            yield f"Mean of the {of} Spearman ρ: {mean}{left}."
 
     own = [row for row in found.rows if row.judge == judge and row.level == ITEM and not row.task]
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
-from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError, counted, listed
+from lmmscore.errors import ImageProblem, LedgerDamaged, LedgerError, LmmscoreError, counted, listed
 from lmmscore.images import picture_digest
-from lmmscore.ledger import Ledger, RecordedExchange, problems
+from lmmscore.ledger import Ledger, RecordedExchange, damage
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
@@ -471,10 +471,14 @@ class RunData:
         if self.only is not None:
             keys = [exchange.key for record in self.only for exchange in record.exchanges]
 
-        damage = next(problems(path, keys), None)
-        if damage is not None:
+        try:
+            says = next(damage(path, keys), None)
+        except LedgerDamaged as error:
+            says = error.says
+
+        if says is not None:
             raise LedgerError(
-                f"{damage}; put back a copy, or move it away: the tables can be shown without it, "
+                f"{says}; put back a copy, or move it away: the tables can be shown without it, "
                 "and `lmmscore run` then says how to have asked again what it held"
             )
 

@@ -153,6 +153,7 @@ def _rank(run: RunData, factor: str | list[str], resamples: int) -> Leaderboard:
         caution=caution,
         resamples=resamples,
         lower_better=run.manifest.lower_better,
+        shown_order=run.manifest.shown_order,
     )
 
 
@@ -196,6 +197,7 @@ def view_run(
         level=0.95,
         seed=0,
         lower_better=run.manifest.lower_better,
+        shown_order=run.manifest.shown_order,
     )
     repeats = ["repeats"] if run.manifest.repeats > 1 else []
     subjects = ["position", *repeats, "weights", "the judge’s use of the scale"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lmmscore.errors import counted
 from lmmscore.records import SAME as SAME
 from lmmscore.records import fixed
 
@@ -882,8 +883,7 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
     or the reason why it cannot be estimated."""
     n, more = len(people), len(judge_unrated)
     if n < FEWEST_RATED:
-        edits = "edit" if n == 1 else "edits"
-        return f"{n} rated {edits}, and at least {FEWEST_RATED} are needed"
+        return f"{counted(n, 'rated edit')}, and at least {FEWEST_RATED} are needed"
 
     mean = float(people.mean())
     plain = math.sqrt(float(people.var(ddof=1)) / n)

@@ -327,7 +327,9 @@ def test_the_command_line_exits_with_1_and_one_line(tmp_path: Path) -> None:
 def test_a_stated_scale_is_kept_to(tmp_path: Path) -> None:
     """With --scale 1,5 a rating of 7 is refused; with --scale 1,7 it counts."""
     options = files(tmp_path, rated(MADE_UP))
-    assert "off the scale of 1 to 5" in str(agree(*options, "--scale", "1,5").exception)
+    said = str(agree(*options, "--scale", "1,5").exception)
+    assert "off the scale of 1 to 5" in said
+    assert said.endswith("; correct them, or the ends in --scale")
     assert agree(*options, "--scale", "1,7").exit_code == 0
 
 

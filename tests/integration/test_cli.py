@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
+from lmmscore.cli.read import _in_a_line
 from lmmscore.dialog import dialog_names
 from lmmscore.resources import bundled
+from lmmscore.stats import powered_mean
 from tests.command_line import lmm, started
 from tests.conftest import picture
 
@@ -31,6 +34,40 @@ def test_every_command_has_help_and_stands_in_the_list() -> None:
         result = runner.invoke(command_line, [name, "--help"])
         assert result.exit_code == 0, name
         assert name in listed
+
+
+def test_dialogs_list_lists_the_dialogs() -> None:
+    """`dialogs list` prints what `dialogs` alone does, with the same options."""
+    runner = CliRunner()
+    for options in ([], ["-n", "3"], ["--json"]):
+        alone = runner.invoke(command_line, ["dialogs", *options])
+        assert alone.exit_code == 0 and "lmm-score" in alone.output
+        for words in (["list", *options], [*options, "list"]):
+            assert runner.invoke(command_line, ["dialogs", *words]).output == alone.output
+
+
+def test_a_judge_that_needs_no_check_is_no_failure() -> None:
+    """`judge check pixels` says that there is nothing to check, and exits with 0."""
+    done = CliRunner().invoke(command_line, ["judge", "check", "pixels", "--json"])
+    assert done.exit_code == 0
+    assert "nothing to check" in done.stderr
+    assert json.loads(done.stdout) == {"judge": "pixels", "findings": []}
+    gone = CliRunner().invoke(command_line, ["judge", "check", "replay:not/here"])
+    assert gone.exit_code == 1 and "no such file" in str(gone.exception)
+
+
+def test_a_plan_names_the_judge_that_it_priced(make_benchmark: Maker) -> None:
+    """Without --judge it is pixels, which costs nothing: others may not."""
+    done = CliRunner().invoke(command_line, ["plan", str(make_benchmark())])
+    assert "nothing: the judge, pixels, runs here" in done.stdout
+
+
+def test_one_is_singular() -> None:
+    """Neither "1 scores" nor "1 rated edits"."""
+    found = {"name": "1", "scores": {"1.q": 7}, "faults": []}
+    assert _in_a_line(found) == "1: 1 score; no faults"
+    one = np.array([3.0])
+    assert str(powered_mean(one, one, one)).startswith("1 rated edit, and")
 
 
 def test_a_mistyped_command_suggests_the_right_one() -> None:
@@ -59,6 +96,36 @@ def test_check_lists_every_problem_and_exits_with_1(make_benchmark: Maker) -> No
     kinds = [problem["kind"] for problem in json.loads(done.stdout)["problems"]]
     assert sorted(kinds) == ["missing-image", "unreadable-image"] or "missing-image" in kinds
     assert "unreadable-image" in kinds
+
+
+def test_check_names_each_edit_that_is_missing(make_benchmark: Maker) -> None:
+    """The item and the method of a missing edit are said, in JSON too; that is no problem."""
+    root = make_benchmark(items=2, absent=((0, "beta"),))
+    done = lmm("check", root)
+    assert done.returncode == 0
+    assert done.stdout == "missing: i0: beta\n"
+    assert "1 edit missing; no problems" in done.stderr
+    found = json.loads(lmm("check", root, "--json").stdout)
+    assert found["missing"] == [{"item": "i0", "method": "beta"}]
+
+
+def test_check_lists_the_first_missing_edits_and_counts_the_rest(make_benchmark: Maker) -> None:
+    """Ten lines say where to look; JSON has all of them."""
+    root = make_benchmark(items=16, absent=tuple((number, "beta") for number in range(15)))
+    lines = lmm("check", root).stdout.splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == "missing: 5 more edits; --json lists all"
+    assert len(json.loads(lmm("check", root, "--json").stdout)["missing"]) == 15
+
+
+def test_check_counts_the_items_that_cannot_be_used(make_benchmark: Maker) -> None:
+    """An item without an instruction is not counted away: the summary says how many are usable."""
+    root = make_benchmark(items=2)
+    items = root / "items.csv"
+    items.write_text(items.read_text().replace('"Make it blue, number 0"', ""))
+    done = lmm("check", root)
+    assert "line 2: no instruction; fill it in" in done.stdout
+    assert "1 of 2 items usable in 1 task category" in done.stderr
 
 
 def test_run_leaderboard_and_the_files_of_a_run(make_benchmark: Maker, tmp_path: Path) -> None:

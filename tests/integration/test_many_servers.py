@@ -356,6 +356,16 @@ def test_a_list_that_cannot_be_read_is_refused(spec: str) -> None:
         parse_address(spec)
 
 
+@pytest.mark.parametrize("host", ["localhost", "10.0.0.7", "judge.example.com"])
+def test_a_server_without_a_scheme_is_no_part_of_a_models_name(host: str) -> None:
+    """The question would go to OpenAI, with the key; versions of models stay what they are."""
+    with pytest.raises(errors.JudgeFileError, match=f"openai/MODEL@http://{host}:8000/v1"):
+        parse_address(f"tiny@{host}")
+
+    for model in ("claude@20250101", "tiny@v1.2", "tiny@latest"):
+        assert parse_address(model).model == model
+
+
 def test_every_password_of_a_list_is_masked() -> None:
     """Not only the first."""
     spec = "openai/m@http://u:one@a/v1?k=two,http://v:three@b/v1?k=four"

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
 from lmmscore.resources import bundled
-from lmmscore.run_folder import open_run, shown_digests
+from lmmscore.run_folder import Run, open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -809,7 +810,9 @@ def test_a_conversation_of_a_damaged_ledger_is_not_shown(
     run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
     (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
     shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
-    assert "put back a copy, or move it away" in str(shown.exception)
+    said = str(shown.exception)
+    assert "file is not a database; put back a copy, or move it away: the tables" in said
+    assert "name another file" not in said
 
 
 def test_a_conversation_is_shown_whatever_is_wrong_with_others(
@@ -845,3 +848,50 @@ def test_a_run_of_one_session_is_spoken_of_in_the_singular(
     interrupted(make_benchmark(items=1), tmp_path / "r", units=0)
     assert open_run(tmp_path / "r").manifest.caution == "Unfinished: 0 of 1 session was judged."
     assert "0 of 1 session " in CliRunner().invoke(command, ["list", str(tmp_path)]).stdout
+
+
+def played(request: Request) -> Run:
+    """Play a request as a command does, which is kept with the run."""
+    return asyncio.run(play_request(request, Hooks()))
+
+
+@pytest.mark.parametrize("way", ["plain", "dotted", "symlink", "ledger"])
+def test_a_run_replayed_into_itself_keeps_its_command(
+    tmp_path: Path, make_benchmark: Maker, way: str
+) -> None:
+    """Where the scores come from is not rewritten, by whatever path the folder is named."""
+    bench, out = make_benchmark(), tmp_path / "r"
+    request = Request(bench, judge=ScriptedJudge(fair_answer), out=out, command="lmmscore run b")
+    played(request)
+    replayed, again = out, out
+    if way == "dotted":
+        again = tmp_path / "bench" / ".." / "r"
+    elif way == "symlink":
+        again = tmp_path / "link"
+        again.symlink_to(out)
+    elif way == "ledger":
+        replayed = out / "ledger.sqlite"
+
+    before = (out / "run.yaml").read_text()
+    second = replace(request, judge=f"replay:{replayed}", out=again, command="lmmscore replayed")
+    played(second)
+    assert (out / "run.yaml").read_text() == before
+
+
+def test_a_judged_run_does_not_become_the_replay_of_another(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A folder that a judge filled keeps its command; the replay's own folder has the replay's."""
+    bench = make_benchmark()
+    for name in ("one", "two"):
+        judge = ScriptedJudge(fair_answer)
+        played(Request(bench, judge=judge, out=tmp_path / name, command=f"run {name}"))
+
+    commands = []
+    for name in ("two", "three"):
+        words = f"run --judge replay:one --out {name}"
+        judge = f"replay:{tmp_path / 'one'}"
+        run = played(Request(bench, judge=judge, out=tmp_path / name, command=words))
+        commands.append(run.manifest.command)
+
+    assert commands == ["run two", "run --judge replay:one --out three"]

@@ -535,6 +535,17 @@ def test_several_transcripts_of_an_item_are_repeats(tmp_path: Path) -> None:
     assert [record.repeat for record in open_run(tmp_path / "run").records()] == [1, 2]
 
 
+def test_a_copied_transcript_is_pointed_out(tmp_path: Path) -> None:
+    """One conversation under two names counts as two items, and every table says so."""
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    copy = tmp_path / "copy.md"
+    copy.write_bytes(one.read_bytes())
+    done = replay(one, copy, "--out", tmp_path / "run")
+    assert "one.md and copy.md are byte-identical; each counts" in " ".join(done.output.split())
+    assert "byte-identical" in open_run(tmp_path / "run").manifest.caution
+    assert "--order" not in done.output
+
+
 def test_repeats_that_nobody_held_are_not_missing(tmp_path: Path) -> None:
     """An item with two transcripts beside one with a single transcript leaves no score open."""
     fox = "\nItem: fox\n"

@@ -23,6 +23,8 @@ from lmmscore.leaderboard.diagnostics import position_effect
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
 from lmmscore.score_files import read_score_folder
+from lmmscore.scores import read_scores
+from lmmscore.transcripts import load_transcript
 
 Maker = Callable[..., Path]
 
@@ -268,6 +270,17 @@ def test_a_folder_taken_for_another_is_told_what_it_is(tmp_path: Path) -> None:
     assert "init" not in str(caught.value)
     with pytest.raises(FileProblem, match=r"its scores are in .*scores\.csv already"):
         read_score_folder(run, [])
+
+
+@pytest.mark.parametrize("held", ["", "\ufeff", " \n\n"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, held: str) -> None:
+    """Neither pandas' words for a table without columns nor a guess at who speaks in it."""
+    (tmp_path / "scores.csv").write_text(held, encoding="utf-8")
+    (tmp_path / "talk.md").write_text(held, encoding="utf-8")
+    for reader, name in ((read_scores, "scores.csv"), (load_transcript, "talk.md")):
+        with pytest.raises(FileProblem, match=f"{name}: the file is empty") as caught:
+            reader(tmp_path / name)
+        assert "columns" not in str(caught.value) and "Found" not in str(caught.value)
 
 
 def test_a_foreign_file_is_not_called_a_ledger(tmp_path: Path) -> None:

@@ -85,6 +85,30 @@ def test_a_fixed_order_cannot_be_told_from_the_method() -> None:
     assert "--order shuffled" in effect.statement
 
 
+@pytest.mark.parametrize(
+    ("items", "shown_order", "advice"),
+    [
+        (4, "given", "Run with --order shuffled or balanced to find out."),
+        (1, "given", "Run with --order shuffled or balanced, over several items, to find out."),
+        (1, "shuffled", "Run over several items to find out."),
+        (2, "balanced", "Run over more items to find out."),
+        (2, "as told", "Conversations that show the methods in other orders would tell."),
+    ],
+)
+def test_advice_about_the_order_leaves_out_what_was_done(
+    items: int, shown_order: str, advice: str
+) -> None:
+    """Who shuffled one item needs items, and transcripts have no --order."""
+    rows = [
+        {"item": str(i), "method": m, "position": k, "score": 5.0 + k + i}
+        for i in range(items)
+        for k, m in enumerate("AB", 1)
+    ]
+    effect = position_effect(tidy(rows), factor="overall", level=0.95, shown_order=shown_order)
+    assert effect.fixed
+    assert effect.statement.endswith(f"one of method. {advice}")
+
+
 def test_scores_without_positions_say_so() -> None:
     """Files of other tools have no positions: no effect, no crash."""
     scores = judged(4, 3).assign(position=pd.array([pd.NA] * 60, dtype="Int64"))
