@@ -425,6 +425,26 @@ def test_names_that_differ_are_matched_or_given(tmp_path: Path) -> None:
     assert {one["method"] for one in json.loads(typed.stdout)["methods"]} == {"m1", "m2"}
 
 
+def test_a_misspelt_method_is_named_on_both_sides(tmp_path: Path) -> None:
+    """A method that one side alone has is named, with the alias to type where it looks misspelt."""
+    scores, ratings = crowd()
+    judged = scores.replace({"method": {"m0": "CleanEdit", "m3": "zoom"}})
+    rated = ratings.replace({"method": {"m0": "CleanEdt"}})
+    words = written(tmp_path, judged, rated)
+    noted = told(words).stderr
+    assert (
+        "methods people rated but the judge did not score (2), left out: 'CleanEdt' (did you mean "
+        "CleanEdit? if so, correct it, or run agree with --alias CleanEdt=CleanEdit) and 'm3'"
+    ) in noted
+    assert "methods nobody rated (2), left out: 'CleanEdit' and 'zoom'" in noted
+    two = told([*words, "--method", "m1", "--method", "CleanEdit"]).stderr
+    assert "did you mean CleanEdit?" in two and "zoom" not in two
+
+    mended = told([*words, "--alias", "CleanEdt=CleanEdit", "--json"])
+    assert "CleanEdt" not in mended.stderr
+    assert "CleanEdit" in {one["method"] for one in json.loads(mended.stdout)["methods"]}
+
+
 def test_other_raters_widen_the_interval(tmp_path: Path) -> None:
     """On request an interval allows for other raters too, and the ceiling is said."""
     scores, ratings = crowd(items=40)
