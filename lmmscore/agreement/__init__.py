@@ -383,12 +383,12 @@ class AgreementBuilder:
     def _add_ceiling(self, head: AgreementRow, paired: Paired, by_edit: Floats) -> None:
         """Add the verdict beside the raters and, at the item level, the rows it rests on."""
         rules, rated = self.rules, self._rated(head.judge, head.factor)
-        as_rater, verdict = raters.ceiling(head, rated, by_edit, rules.rng())
-        self.verdicts.append(verdict)
+        beside = raters.yardstick(head, rated, by_edit, rules.rng())
+        self.verdicts.append(beside.verdict)
         if ITEM not in rules.levels:
             return
 
-        self.rows += [as_rater, raters.corrected_row(head, self.people[head.factor])]
+        self.rows += beside.rows
         if rules.over_raters:
             found = raters.two_way_interval(head, paired, rated, rules.rng())
             self.rows.append(

@@ -21,7 +21,7 @@ from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, l
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats import SAME, Floats, Ints
+from lmmscore.stats import SAME, Bools, Floats, Ints
 from lmmscore.stats.correlation import Ratings
 
 EXAMPLES = 3
@@ -1120,6 +1120,19 @@ class RatedEdits:
     def judge_by_edit(self, means: pd.DataFrame) -> Floats:
         """Return the judge's score of each rated edit, NaN where it has none."""
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
+
+    def only(self, kept: Bools) -> RatedEdits:
+        """Return some of the edits, with their ratings; `kept` says for each edit whether."""
+        if kept.all():
+            return self
+
+        some = self.ratings.chosen(kept[self.ratings.edit])
+        edit, item, rater = (
+            np.unique(codes, return_inverse=True)[1] for codes in (some.edit, some.item, some.rater)
+        )
+        return RatedEdits(
+            Ratings(some.value, edit, item, rater), self.edits[kept].reset_index(drop=True)
+        )
 
     def without_rater(self, rater: int) -> pd.DataFrame:
         """Return the edits with people's mean without one rater, if anyone else rated them."""

@@ -92,9 +92,7 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
         _reliability_row(
             factor, "icc1", ratings, partial(correlation.icc, averaged=False), rng, lone
         ),
-        _reliability_row(
-            factor, "icc1k", ratings, partial(correlation.icc, averaged=True), rng, lone
-        ),
+        _mean_reliability(factor, ratings, rng),
     ]
 
     beside = correlation.beside_others(ratings, None)
@@ -135,8 +133,16 @@ def _reliability_row(
     )
 
 
+def _mean_reliability(factor: str, ratings: Ratings, rng: np.random.Generator) -> AgreementRow:
+    """Return how reliable the mean over raters is."""
+    icc = partial(correlation.icc, averaged=True)
+    return _reliability_row(factor, "icc1k", ratings, icc, rng, _why_unreliable(ratings))
+
+
 def _why_unreliable(ratings: Ratings) -> str:
     """Return why people cannot be compared with each other, or nothing."""
+    if not ratings.raters:
+        return "nobody rated"
     if ratings.raters < 2:
         return "there is one rater"
     if ratings.edits == len(ratings.value):
@@ -216,30 +222,57 @@ def _rater_row(
     )
 
 
-def ceiling(
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """A judge beside the raters, all on the edits that it scored."""
+
+    as_rater: AgreementRow
+    """The judge in the place of each rater."""
+    raters: AgreementRow
+    """The raters themselves."""
+    corrected: AgreementRow
+    """What ρ would be without the raters' noise, and the most that it could be with it."""
+    verdict: Verdict
+
+    @property
+    def rows(self) -> list[AgreementRow]:
+        """What the verdict rests on, in the order of the tables."""
+        return [self.as_rater, self.raters, self.corrected]
+
+
+def yardstick(
     headline: AgreementRow, rated: RatedEdits, by_edit: Floats, rng: np.random.Generator
-) -> tuple[AgreementRow, Verdict]:
-    """Return the judge's own row of the rater procedure, and the verdict beside the raters.
+) -> Yardstick:
+    """Return a judge beside the raters, and the verdict.
 
     `headline` is the judge's correlation with people. Everything is on the edits it scored; the
     difference is over the raters for whom both correlations are defined.
     """
-    beside = correlation.beside_others(rated.ratings, by_edit)
+    judge, factor = headline.judge, headline.factor
+    scored = ~np.isnan(by_edit)
+    ratings = rated.only(scored).ratings
+    beside = correlation.beside_others(ratings, by_edit[scored])
     own = correlation.rater_spearmans(beside, judge=False)
     as_rater = correlation.rater_spearmans(beside, judge=True)
-    row = _rater_row(headline.judge, headline.factor, beside, as_rater, rng, judge=True)
+    row = _rater_row(judge, factor, beside, as_rater, rng, judge=True)
+    people = _rater_row(judge, factor, beside, own, rng, judge=False)
     both = ~np.isnan(own) & ~np.isnan(as_rater)
     verdict = Verdict(
-        headline.judge,
-        headline.factor,
+        judge,
+        factor,
         words=NO_CEILING,
         judge_value=row.value_or_nan,
-        people_value=float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan"),
+        people_value=people.value_or_nan,
         difference=None,
         raters=int(both.sum()) if both.sum() > 1 else 0,
     )
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
-    return row, _with_difference(verdict, headline, usable, rng)
+    return Yardstick(
+        row,
+        replace(people, statistic="people_rater_spearman"),
+        _corrected_row(headline, _mean_reliability(factor, ratings, rng)),
+        _with_difference(verdict, headline, usable, rng),
+    )
 
 
 def _with_difference(
@@ -305,12 +338,12 @@ def _below_each(usable: list[Beside], ranks: GroupRanks, groups: ItemGroups) -> 
     return True
 
 
-def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> AgreementRow:
+def _corrected_row(headline: AgreementRow, icc: AgreementRow) -> AgreementRow:
     """Return what ρ would be against people without noise: ρ over the root of their reliability.
 
-    `ceiling` is the most that ρ could be, given these raters.
+    `icc` is the reliability of their mean. `ceiling` is the most that ρ could be, given these
+    raters.
     """
-    icc = next(row for row in people if row.statistic == "icc1k")
     most = correlation.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
     value = headline.value_or_nan / most if not math.isnan(most) else float("nan")
     why = headline.why if headline.value is None else "the raters' reliability is not above 0"

@@ -201,7 +201,7 @@ def headline(found: Agreement, judge: str) -> Grid:
             continue
 
         own = found.row(judge, factor, ITEM, "rater_spearman")
-        rater = found.people_row(factor, "rater_spearman")
+        rater = found.row(judge, factor, ITEM, "people_rater_spearman")
         ceiling = found.row(judge, factor, ITEM, "spearman_corrected")
         most = ceiling.extra.get("ceiling") if ceiling else None
         said = found.verdict(judge, factor)
@@ -224,7 +224,8 @@ def headline(found: Agreement, judge: str) -> Grid:
         caption=(
             "Over all edits pooled, the judge's score against the mean over raters. At most: what "
             "ρ could be, given the raters' reliability. As a rater: against the mean of the other "
-            f"raters, within each rater's edits, then averaged. {MEANING}"
+            "raters, within each rater's edits, then averaged. All figures of a row are on its n "
+            f"edits; those beside raters on the ones of them that several rated. {MEANING}"
         ),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
@@ -244,10 +245,9 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
     for row in _of(own, "spearman_over_raters"):
         yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
 
-    raters = [row for row in found.people if row.factor in found.factors]
     yield from left_out(_of(own, "spearman"))
     yield from left_out(_of(own, "rater_spearman"), "as a rater: ")
-    yield from left_out(_of(raters, "rater_spearman"), "a rater: ")
+    yield from left_out(_of(own, "people_rater_spearman"), "a rater: ")
 
 
 def _of(rows: Sequence[AgreementRow], statistic: str) -> list[AgreementRow]:
@@ -462,7 +462,7 @@ def people_grid(found: Agreement) -> Grid:
         caption=(
             "α is Krippendorff's for interval data; ICC(1) one rating, ICC(1,k) the mean over "
             "raters; a rater: each against the mean of the others, within rater, then averaged "
-            "(Spearman ρ). With 95% intervals."
+            "(Spearman ρ). Over all rated edits, judged or not. With 95% intervals."
         ),
         below=tuple(left_out(heads)),
     )

@@ -473,6 +473,27 @@ def test_the_difference_from_raters_says_which_raters_it_is_over() -> None:
     assert "on the 2 raters with both figures the difference is" in found.beside_raters("j")[0]
 
 
+def test_a_judge_stands_beside_raters_on_the_edits_it_scored(tmp_path: Path) -> None:
+    """The raters' ρ and the ceiling in the judge's row are over its edits, not over all rated ones."""
+    scores, ratings = crowd(items=40)
+    some = scores[scores["method"] != "m3"]
+    alone = agree({"j": some}, ratings[ratings["method"] != "m3"])
+    found = agree({"j": some}, ratings)
+    for name in ("people_rater_spearman", "rater_spearman", "spearman_corrected"):
+        assert found.row("j", "overall", "item", name) == alone.row("j", "overall", "item", name)
+
+    of_raters = found.row("j", "overall", "item", "people_rater_spearman")
+    verdict, of_all = found.verdict("j", "overall"), found.people_row("overall", "rater_spearman")
+    assert of_raters is not None and verdict is not None and of_all is not None
+    assert of_raters.value == verdict.people_value != of_all.value
+    (line,) = [
+        one
+        for one in told(written(tmp_path, some, ratings)).stdout.splitlines()
+        if one.split()[:2] == ["overall", "120"]
+    ]
+    assert f"{of_raters.value:.3f}" in line
+
+
 def test_a_corrected_correlation_stays_within_its_range() -> None:
     """A judge that is the reverse of noisy raters comes out at −1 against people without noise."""
     scores, ratings = crowd(items=40)
