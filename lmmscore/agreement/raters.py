@@ -39,7 +39,7 @@ from lmmscore.agreement.levels import (
     known,
     told,
 )
-from lmmscore.agreement.statistics import ITEM
+from lmmscore.agreement.statistics import ITEM, WITHIN_ITEM
 from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.differences import Difference, Differences, corrected
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
@@ -275,6 +275,94 @@ def yardstick(
     )
 
 
+def inside_rows(
+    level: str,
+    task: str | None,
+    headline: AgreementRow,
+    rated: RatedEdits,
+    paired: Paired,
+    by_edit: Floats,
+    rng: np.random.Generator,
+) -> list[AgreementRow]:
+    """Return a judge and the raters inside items or inside methods, each in a rater's place.
+
+    Both are over the raters for whom both are defined there, averaged over these raters and then
+    over items or methods. Methods count in each task apart.
+    """
+    parts = _parts(level, task, rated, paired, by_edit)
+    cells = [cell for cell, _ in parts]
+    beside = [one for _, one in parts]
+    groups = item_groups(correlation.items_of(beside), rng)
+    ranks = correlation.rater_ranks(beside, groups, judge=True)
+    starts = [place for place, cell in enumerate(cells) if cells[place - 1 : place] != [cell]]
+
+    def by_cell(counted: Floats) -> Floats:
+        own = ranks.of(counted)
+        own[:, np.isnan(own).any(axis=0)] = np.nan
+        of_cells = [
+            [mean_known(some) for some in np.split(side, starts[1:])] if starts else []
+            for side in own
+        ]
+        return np.array(of_cells).reshape(len(own), len(starts), len(counted))
+
+    whole = by_cell(np.ones((1, groups.number)))
+    found = []
+    for side, statistic in ((1, "rater_spearman"), (0, "people_rater_spearman")):
+        n = int((~np.isnan(whole[side])).sum())
+        value = float(mean_known(whole[side])[0])
+        of = partial(_mean_of_side, by_cell, side)
+        row = AgreementRow(
+            headline.judge,
+            headline.factor,
+            level,
+            statistic,
+            value,
+            n,
+            "items" if level == WITHIN_ITEM else "methods",
+            averaging="mean",
+            task=task,
+            interval=groups.interval(value, of, "fisher") if n else None,
+            why="no rater and judge have varying scores of the same edits there",
+        )
+        found.append(row)
+
+    return found
+
+
+def _mean_of_side(by_cell: CountStatistic, side: int, counted: Floats) -> Floats:
+    return mean_known(by_cell(counted)[side])
+
+
+def _parts(
+    level: str, task: str | None, rated: RatedEdits, paired: Paired, by_edit: Floats
+) -> list[tuple[int, Beside]]:
+    """Return each rater's edits of each item, or method of a task, with its code, by code."""
+    judged = rated.only(~np.isnan(by_edit))
+    edits = judged.edits[EDIT].merge(paired.edits, on=EDIT, how="left")
+    columns = ["item"] if level == WITHIN_ITEM else ["task", "method"]
+    cell = np.asarray(edits.groupby(columns).ngroup(), dtype=np.int64)
+    wanted = np.ones(len(edits), dtype=bool)
+    if task is not None:
+        wanted = (edits["task"] == task).to_numpy()
+
+    scores = np.where(wanted, edits["judge"].to_numpy(dtype=float), np.nan)
+    ratings = judged.ratings
+    of_cells = Ratings(ratings.value, ratings.edit, cell[ratings.edit], ratings.rater)
+    found = []
+    for one, coded in zip(
+        correlation.beside_others(ratings, scores),
+        correlation.beside_others(of_cells, scores),
+        strict=True,
+    ):
+        for code in np.unique(coded.item):
+            kept = coded.item == code
+            if kept.sum() > 1:
+                arrays = (one.own[kept], one.others[kept], one.judge[kept], one.item[kept])
+                found.append((int(code), Beside(one.rater, *arrays)))
+
+    return sorted(found, key=lambda part: part[0])
+
+
 def _with_difference(
     verdict: Verdict,
     headline: AgreementRow,
@@ -360,7 +448,7 @@ def _corrected_row(headline: AgreementRow, icc: AgreementRow) -> AgreementRow:
         "edits",
         averaging="pooled",
         why=why,
-        extra={"ceiling": known(most)},
+        extra={"ceiling": known(most), **({"above_ceiling": True} if value > 1 + SAME else {})},
     )
 
 
