@@ -36,10 +36,10 @@ from lmmscore.agreement.levels import (
 )
 from lmmscore.agreement.raters import (
     alternative_test,
-    ceiling,
     corrected_board,
     people_rows,
     two_way_interval,
+    yardstick,
 )
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
 from lmmscore.leaderboard import rank
@@ -347,7 +347,7 @@ def _verdict(judge: Floats, ratings: Floats, rng: np.random.Generator) -> str:
     pair = paired(judge, ratings.mean(axis=0))
     rated = rated_edits(tidy_ratings(ratings))
     head = pooled(pair, rng)
-    return ceiling(head, rated, by_edit(rated, pair), rng)[1].words
+    return yardstick(head, rated, by_edit(rated, pair), rng).verdict.words
 
 
 @cache

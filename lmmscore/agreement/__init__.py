@@ -30,7 +30,7 @@ from lmmscore.agreement.levels import (
     told,
 )
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_ITEM, WITHIN_METHOD
-from lmmscore.errors import LmmscoreError, alternatives, refuse_unless_whole
+from lmmscore.errors import LmmscoreError, alternatives, counted, refuse_unless_whole
 from lmmscore.leaderboard.ranking import Whisker, draw
 from lmmscore.records import OVERALL, Outcome, fixed
 from lmmscore.scales import refuse_unless_scale
@@ -388,14 +388,21 @@ class AgreementBuilder:
         return next(row for row in pooled if (row.level, row.statistic) == (ITEM, "spearman"))
 
     def _add_ceiling(self, head: AgreementRow, paired: Paired, by_edit: Floats) -> None:
-        """Add the verdict beside the raters and, at the item level, the rows it rests on."""
+        """Add the judge beside the raters at each level, and the verdict, which is about edits."""
         rules, rated = self.rules, self._rated(head.judge, head.factor)
-        as_rater, verdict = raters.ceiling(head, rated, by_edit, rules.rng())
-        self.verdicts.append(verdict)
+        for level in [one for one in rules.levels if one in (WITHIN_ITEM, WITHIN_METHOD)]:
+            tasks = paired.tasks if level == WITHIN_METHOD else []
+            for task in (None, *tasks):
+                self.rows += raters.inside_rows(
+                    level, task, head, rated, paired, by_edit, rules.rng()
+                )
+
         if ITEM not in rules.levels:
             return
 
-        self.rows += [as_rater, raters.corrected_row(head, self.people[head.factor])]
+        beside = raters.yardstick(head, rated, by_edit, rules.rng())
+        self.verdicts.append(beside.verdict)
+        self.rows += beside.rows
         if rules.over_raters:
             found = raters.two_way_interval(head, paired, rated, rules.rng())
             self.rows.append(
@@ -789,7 +796,13 @@ class Agreement:
         return [one for one in self.methods if (one.judge, one.factor, one.task) == wanted]
 
     def sentence(self, judge: str) -> str:
-        """Return the verdict on a judge in one plain sentence."""
+        """Return the verdict on a judge in one plain sentence.
+
+        Without the level of the verdict, item, it is what was found at the others.
+        """
+        if ITEM not in self.settings["levels"]:
+            return self._sentence_of_levels(judge)
+
         if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
             return self._sentence_over_factors(judge)
 
@@ -805,6 +818,34 @@ class Agreement:
             said += f"; {verdict.why}"
 
         return said + "."
+
+    def _sentence_of_levels(self, judge: str) -> str:
+        """Return a judge's ρ at each level there is, beside that of a rater."""
+        said = []
+        for level in self.settings["levels"]:
+            each = [self._at_level(judge, factor, level) for factor in self.headline_factors]
+            said.append(f"{judge}, level {level}: {'; '.join(each)}.")
+
+        return " ".join([*said, f"No verdict: it is about the level {ITEM}, which was left out."])
+
+    def _at_level(self, judge: str, factor: str, level: str) -> str:
+        row = self.row(judge, factor, level, "spearman")
+        if row is None or row.value is None:
+            return f"{factor} undefined{f', because {row.why}' if row else ''}"
+
+        low, high = row.limits
+        within = "" if low is None or high is None else f"95% {_ends(low, high)}, "
+        said = f"{factor} ρ = {fixed(row.value, 3)} ({within}{counted(row.n, row.of[:-1])})"
+        own = self.row(judge, factor, level, "rater_spearman")
+        rater = self.row(judge, factor, level, "people_rater_spearman")
+        if own and rater and own.value is not None and rater.value is not None:
+            where = "" if own.n == row.n else f"on {counted(own.n, own.of[:-1])} "
+            said += (
+                f", {where}{fixed(own.value, 3)} in a rater's place, "
+                f"where a rater reaches {fixed(rater.value, 3)}"
+            )
+
+        return said
 
     def beside_raters(self, judge: str) -> list[str]:
         """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
@@ -836,9 +877,6 @@ class Agreement:
         """Return a factor, the verdict on it, and the correlation behind that."""
         verdict = self.verdict(judge, factor)
         row = self.row(judge, factor, ITEM, "spearman")
-        if row is None:
-            row = self.row(judge, factor, WITHIN_ITEM, "spearman")
-
         said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
         if row is None:
             return said
@@ -868,7 +906,7 @@ class Agreement:
         mean = ""
         if values:
             average = fixed(sum(values) / len(values), 3)
-            mean = f" (mean ρ = {average} over {len(values)} factors)"
+            mean = f" (mean ρ = {average} over {len(values)} factors, level {ITEM})"
 
         return f"{judge}{self._who_gave_none(judge)}: {said or 'no verdict'}{mean}."
 

@@ -17,11 +17,11 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, typed
+from lmmscore.errors import FileProblem, LmmscoreError, alternatives, counted, listed, typed
 from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
-from lmmscore.stats import SAME, Floats, Ints
+from lmmscore.stats import SAME, Bools, Floats, Ints
 from lmmscore.stats.correlation import Ratings
 
 EXAMPLES = 3
@@ -81,6 +81,7 @@ class Sides:
         matched = []
         for name, table in zip(self.judges, tables, strict=True):
             table = match_methods(name, table, ratings, self.notes)
+            note_methods(name, table, ratings, methods, self.notes)
             items = set(ratings["item"])
             for key in (key_of, _without_ending, _plain):
                 if not items & set(table["item"]):
@@ -656,6 +657,44 @@ def check_items(judge: str, scores: pd.DataFrame, theirs: set[str], notes: list[
             notes.append(f"{judge}: items {which} ({len(only)}), for example {_some(only)}")
 
 
+def note_methods(
+    judge: str,
+    scores: pd.DataFrame,
+    ratings: pd.DataFrame,
+    wanted: Sequence[str],
+    notes: list[str],
+) -> None:
+    """Note the methods that one side alone has, with the alias to type for one that looks misspelt.
+
+    Where some methods are `wanted`, only these, and what they may be called on the other side.
+    """
+    ours, theirs = set(scores["method"]), set(ratings["method"])
+    only_ours, only_theirs = sorted(ours - theirs), sorted(theirs - ours)
+    near = {name: get_close_matches(name, only_ours, n=1, cutoff=0.7) for name in only_theirs}
+    meant = {name: close[0] for name, close in near.items() if close}
+    asked = set(wanted)
+    for name, other in meant.items():
+        if {name, other} & set(wanted):
+            asked |= {name, other}
+
+    left = (
+        (only_theirs, "people rated but the judge did not score"),
+        (only_ours, "nobody rated"),
+    )
+    for only, which in left:
+        shown = [name for name in only if name in asked or not wanted]
+        said = [repr(name) + _alias_for(name, meant) for name in shown]
+        if said:
+            notes.append(f"{judge}: methods {which} ({len(said)}), left out: {listed(said, 8)}")
+
+
+def _alias_for(name: str, meant: Mapping[str, str]) -> str:
+    if name not in meant:
+        return ""
+    option = typed("--alias", f"{name}={meant[name]}")
+    return f" (did you mean {meant[name]}? if so, correct it, or run agree with {option})"
+
+
 def _without_ending(item: str) -> str:
     """Return an id without case and file ending; the 5 of `v1.5` is none."""
     return re.sub(r"\.[a-z][a-z0-9]{1,4}$", "", item.replace("\\", "/").lower())
@@ -1085,6 +1124,19 @@ class RatedEdits:
     def judge_by_edit(self, means: pd.DataFrame) -> Floats:
         """Return the judge's score of each rated edit, NaN where it has none."""
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
+
+    def only(self, kept: Bools) -> RatedEdits:
+        """Return some of the edits, with their ratings; `kept` says for each edit whether."""
+        if kept.all():
+            return self
+
+        some = self.ratings.chosen(kept[self.ratings.edit])
+        edit, item, rater = (
+            np.unique(codes, return_inverse=True)[1] for codes in (some.edit, some.item, some.rater)
+        )
+        return RatedEdits(
+            Ratings(some.value, edit, item, rater), self.edits[kept].reset_index(drop=True)
+        )
 
     def without_rater(self, rater: int) -> pd.DataFrame:
         """Return the edits with people's mean without one rater, if anyone else rated them."""

@@ -190,6 +190,7 @@ class Verdict:
         return {
             "judge": self.judge,
             "factor": self.factor,
+            "level": ITEM,
             "verdict": self.words,
             "judge_rater_spearman": known(self.judge_value),
             "people_rater_spearman": known(self.people_value),
@@ -576,7 +577,7 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             value,
             n=methods,
             of="methods",
-            why=why or "no two methods share an item",
+            why=why or "no two methods share two items",
             interval=Interval(value, why=NO_METHOD_INTERVAL),
             extra=extra,
         )

@@ -39,7 +39,7 @@ from lmmscore.agreement.levels import (
     known,
     told,
 )
-from lmmscore.agreement.statistics import ITEM
+from lmmscore.agreement.statistics import ITEM, WITHIN_ITEM
 from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.leaderboard.differences import Difference, Differences, corrected
 from lmmscore.leaderboard.ranking import BoardRow, BoardTable, Leaderboard
@@ -93,9 +93,7 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
         _reliability_row(
             factor, "icc1", ratings, partial(correlation.icc, averaged=False), rng, lone
         ),
-        _reliability_row(
-            factor, "icc1k", ratings, partial(correlation.icc, averaged=True), rng, lone
-        ),
+        _mean_reliability(factor, ratings, rng),
     ]
 
     beside = correlation.beside_others(ratings, None)
@@ -136,8 +134,16 @@ def _reliability_row(
     )
 
 
+def _mean_reliability(factor: str, ratings: Ratings, rng: np.random.Generator) -> AgreementRow:
+    """Return how reliable the mean over raters is."""
+    icc = partial(correlation.icc, averaged=True)
+    return _reliability_row(factor, "icc1k", ratings, icc, rng, _why_unreliable(ratings))
+
+
 def _why_unreliable(ratings: Ratings) -> str:
     """Return why people cannot be compared with each other, or nothing."""
+    if not ratings.raters:
+        return "nobody rated"
     if ratings.raters < 2:
         return "there is one rater"
     if ratings.edits == len(ratings.value):
@@ -217,30 +223,145 @@ def _rater_row(
     )
 
 
-def ceiling(
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """A judge beside the raters, all on the edits that it scored."""
+
+    as_rater: AgreementRow
+    """The judge in the place of each rater."""
+    raters: AgreementRow
+    """The raters themselves."""
+    corrected: AgreementRow
+    """What ρ would be without the raters' noise, and the most that it could be with it."""
+    verdict: Verdict
+
+    @property
+    def rows(self) -> list[AgreementRow]:
+        """What the verdict rests on, in the order of the tables."""
+        return [self.as_rater, self.raters, self.corrected]
+
+
+def yardstick(
     headline: AgreementRow, rated: RatedEdits, by_edit: Floats, rng: np.random.Generator
-) -> tuple[AgreementRow, Verdict]:
-    """Return the judge's own row of the rater procedure, and the verdict beside the raters.
+) -> Yardstick:
+    """Return a judge beside the raters, and the verdict.
 
     `headline` is the judge's correlation with people. Everything is on the edits it scored; the
     difference is over the raters for whom both correlations are defined.
     """
-    beside = correlation.beside_others(rated.ratings, by_edit)
+    judge, factor = headline.judge, headline.factor
+    scored = ~np.isnan(by_edit)
+    ratings = rated.only(scored).ratings
+    beside = correlation.beside_others(ratings, by_edit[scored])
     own = correlation.rater_spearmans(beside, judge=False)
     as_rater = correlation.rater_spearmans(beside, judge=True)
-    row = _rater_row(headline.judge, headline.factor, beside, as_rater, rng, judge=True)
+    row = _rater_row(judge, factor, beside, as_rater, rng, judge=True)
+    people = _rater_row(judge, factor, beside, own, rng, judge=False)
     both = ~np.isnan(own) & ~np.isnan(as_rater)
     verdict = Verdict(
-        headline.judge,
-        headline.factor,
+        judge,
+        factor,
         words=NO_CEILING,
         judge_value=row.value_or_nan,
-        people_value=float(np.nanmean(own)) if (~np.isnan(own)).any() else float("nan"),
+        people_value=people.value_or_nan,
         difference=None,
         raters=int(both.sum()) if both.sum() > 1 else 0,
     )
     usable = [one for one, fits in zip(beside, both, strict=True) if fits]
-    return row, _with_difference(verdict, headline, usable, rng)
+    return Yardstick(
+        row,
+        replace(people, statistic="people_rater_spearman"),
+        _corrected_row(headline, _mean_reliability(factor, ratings, rng)),
+        _with_difference(verdict, headline, usable, rng),
+    )
+
+
+def inside_rows(
+    level: str,
+    task: str | None,
+    headline: AgreementRow,
+    rated: RatedEdits,
+    paired: Paired,
+    by_edit: Floats,
+    rng: np.random.Generator,
+) -> list[AgreementRow]:
+    """Return a judge and the raters inside items or inside methods, each in a rater's place.
+
+    Both are over the raters for whom both are defined there, averaged over these raters and then
+    over items or methods. Methods count in each task apart.
+    """
+    parts = _parts(level, task, rated, paired, by_edit)
+    cells = [cell for cell, _ in parts]
+    beside = [one for _, one in parts]
+    groups = item_groups(correlation.items_of(beside), rng)
+    ranks = correlation.rater_ranks(beside, groups, judge=True)
+    starts = [place for place, cell in enumerate(cells) if cells[place - 1 : place] != [cell]]
+
+    def by_cell(counted: Floats) -> Floats:
+        own = ranks.of(counted)
+        own[:, np.isnan(own).any(axis=0)] = np.nan
+        of_cells = [
+            [mean_known(some) for some in np.split(side, starts[1:])] if starts else []
+            for side in own
+        ]
+        return np.array(of_cells).reshape(len(own), len(starts), len(counted))
+
+    whole = by_cell(np.ones((1, groups.number)))
+    found = []
+    for side, statistic in ((1, "rater_spearman"), (0, "people_rater_spearman")):
+        n = int((~np.isnan(whole[side])).sum())
+        value = float(mean_known(whole[side])[0])
+        of = partial(_mean_of_side, by_cell, side)
+        row = AgreementRow(
+            headline.judge,
+            headline.factor,
+            level,
+            statistic,
+            value,
+            n,
+            "items" if level == WITHIN_ITEM else "methods",
+            averaging="mean",
+            task=task,
+            interval=groups.interval(value, of, "fisher") if n else None,
+            why="no rater and judge have varying scores of the same edits there",
+        )
+        found.append(row)
+
+    return found
+
+
+def _mean_of_side(by_cell: CountStatistic, side: int, counted: Floats) -> Floats:
+    return mean_known(by_cell(counted)[side])
+
+
+def _parts(
+    level: str, task: str | None, rated: RatedEdits, paired: Paired, by_edit: Floats
+) -> list[tuple[int, Beside]]:
+    """Return each rater's edits of each item, or method of a task, with its code, by code."""
+    judged = rated.only(~np.isnan(by_edit))
+    edits = judged.edits[EDIT].merge(paired.edits, on=EDIT, how="left")
+    columns = ["item"] if level == WITHIN_ITEM else ["task", "method"]
+    cell = np.asarray(edits.groupby(columns).ngroup(), dtype=np.int64)
+    wanted = np.ones(len(edits), dtype=bool)
+    if task is not None:
+        wanted = (edits["task"] == task).to_numpy()
+
+    scores = np.where(wanted, edits["judge"].to_numpy(dtype=float), np.nan)
+    ratings = judged.ratings
+    of_cells = Ratings(ratings.value, ratings.edit, cell[ratings.edit], ratings.rater)
+    found = []
+    for one, coded in zip(
+        correlation.beside_others(ratings, scores),
+        correlation.beside_others(of_cells, scores),
+        strict=True,
+    ):
+        for code in np.unique(coded.item):
+            kept = coded.item == code
+            if kept.sum() > 1:
+                arrays = (one.own[kept], one.others[kept], one.judge[kept], one.item[kept])
+                found.append((int(code), Beside(one.rater, *arrays)))
+
+    return sorted(found, key=lambda part: part[0])
 
 
 def _with_difference(
@@ -306,12 +427,12 @@ def _below_each(usable: list[Beside], ranks: GroupRanks, groups: ItemGroups) -> 
     return True
 
 
-def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> AgreementRow:
+def _corrected_row(headline: AgreementRow, icc: AgreementRow) -> AgreementRow:
     """Return what ρ would be against people without noise: ρ over the root of their reliability.
 
-    `ceiling` is the most that ρ could be, given these raters.
+    `icc` is the reliability of their mean. `ceiling` is the most that ρ could be, given these
+    raters.
     """
-    icc = next(row for row in people if row.statistic == "icc1k")
     most = correlation.ceiling_of(icc.value_or_nan) if icc.value is not None else float("nan")
     value = headline.value_or_nan / most if not math.isnan(most) else float("nan")
     why = headline.why if headline.value is None else "the raters' reliability is not above 0"
@@ -328,7 +449,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
         "edits",
         averaging="pooled",
         why=why,
-        extra={"ceiling": known(most)},
+        extra={"ceiling": known(most), **({"above_ceiling": True} if value > 1 + SAME else {})},
     )
 
 

@@ -38,6 +38,7 @@ from lmmscore.report.formats import (
     write,
 )
 from lmmscore.report.leaderboard import Format
+from lmmscore.stats import SAME
 
 UNDEFINED = "undefined"
 
@@ -178,7 +179,8 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
         ("Pearson r", "pearson"),
         ("soft pairwise accuracy", "soft_pairwise_accuracy"),
     )
-    said = [f"{title} {_value(rows[name], 2)}" for title, name in titles if rows[name] is not None]
+    there = [(title, rows[name]) for title, name in titles if rows[name] is not None]
+    said = [f"{title} {_value(row, 2)}" for title, row in there if row and row.value is not None]
     over = f"Over {first.n} methods: {', '.join(said)}."
     factor = first.extra.get("attenuation")
     if factor is not None:
@@ -187,8 +189,14 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
             f"(judge) and {number(first.extra['human_reliability'], 2)} (people), so that a true "
             f"ρ of 1 would show as about {number(factor, 2)} if the two were independent."
         )
+        if first.value > factor + SAME:
+            over += " Here ρ is above that: by chance, or because the noise of both is related."
 
     yield over
+    for title, row in there:
+        if row and row.value is None:
+            yield f"No {title}, because {row.why}."
+
     yield NO_INTERVAL
 
 
@@ -201,7 +209,7 @@ def headline(found: Agreement, judge: str) -> Grid:
             continue
 
         own = found.row(judge, factor, ITEM, "rater_spearman")
-        rater = found.people_row(factor, "rater_spearman")
+        rater = found.row(judge, factor, ITEM, "people_rater_spearman")
         ceiling = found.row(judge, factor, ITEM, "spearman_corrected")
         most = ceiling.extra.get("ceiling") if ceiling else None
         said = found.verdict(judge, factor)
@@ -224,7 +232,8 @@ def headline(found: Agreement, judge: str) -> Grid:
         caption=(
             "Over all edits pooled, the judge's score against the mean over raters. At most: what "
             "ρ could be, given the raters' reliability. As a rater: against the mean of the other "
-            f"raters, within each rater's edits, then averaged. {MEANING}"
+            "raters, within each rater's edits, then averaged. All figures of a row are on its n "
+            f"edits; those beside raters on the ones of them that several rated. {MEANING}"
         ),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
@@ -245,10 +254,31 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
     for row in _of(own, "spearman_over_raters"):
         yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
 
-    raters = [row for row in found.people if row.factor in found.factors]
+    yield from _about_ceilings(_of(own, "spearman"), _of(own, "spearman_corrected"))
     yield from left_out(_of(own, "spearman"))
     yield from left_out(_of(own, "rater_spearman"), "as a rater: ")
-    yield from left_out(_of(raters, "rater_spearman"), "a rater: ")
+    yield from left_out(_of(own, "people_rater_spearman"), "a rater: ")
+
+
+def _about_ceilings(
+    heads: Sequence[AgreementRow], corrected: Sequence[AgreementRow]
+) -> Iterator[str]:
+    """Yield why factors have no ceiling, and which have a ρ above theirs."""
+    defined = {row.factor for row in heads if row.value is not None}
+    lacking: dict[str, list[str]] = {}
+    for row in corrected:
+        if row.factor in defined and row.extra.get("ceiling") is None:
+            lacking.setdefault(row.why, []).append(row.factor)
+
+    for why, factors in lacking.items():
+        yield f"{', '.join(factors)}: no “at most”, because {why}."
+
+    above = [row.factor for row in corrected if row.extra.get("above_ceiling")]
+    if above:
+        yield (
+            f"{', '.join(above)}: ρ is above its “at most”, which is an estimate too: by chance "
+            "one is too high or the other too low, so take neither for sure."
+        )
 
 
 def _of(rows: Sequence[AgreementRow], statistic: str) -> list[AgreementRow]:
@@ -361,8 +391,25 @@ def _within_item(found: Agreement, judge: str) -> Grid:
         ("factor", heads[0].of, *(one.title for one in chosen)),
         tuple(rows),
         caption=f"{OVER[WITHIN_ITEM].capitalize()} (mean), with 95% intervals.",
-        below=(*left_out(heads), *_pair_notes(found, judge, WITHIN_ITEM)),
+        below=(
+            *_beside_raters(found, judge),
+            *left_out(heads),
+            *_pair_notes(found, judge, WITHIN_ITEM),
+        ),
     )
+
+
+def _beside_raters(found: Agreement, judge: str) -> Iterator[str]:
+    """Yield how judge and raters do inside items, in the place of a rater."""
+    said = []
+    for factor in found.factors:
+        own, rater = (found.row(judge, factor, WITHIN_ITEM, name) for name, _ in _BESIDE)
+        if own and rater and own.value is not None and rater.value is not None:
+            figures = f"as a rater {_both(own)}, a rater {_both(rater)}"
+            said.append(f"{factor}: {figures}, {own.n} items")
+
+    if said:
+        yield f"Spearman ρ beside raters: {'; '.join(said)}. {_AS_A_RATER}"
 
 
 def within_method_grids(found: Agreement) -> list[Grid]:
@@ -381,26 +428,53 @@ def within_method_grids(found: Agreement) -> list[Grid]:
     return grids
 
 
+_BESIDE = (("rater_spearman", "as a rater"), ("people_rater_spearman", "a rater"))
+"""The judge in a rater's place, and the raters, at one level."""
+
+_AS_A_RATER = (
+    "As a rater: the judge against the mean of the other raters, for each rater, then averaged; a "
+    "rater: the raters themselves, on the same edits."
+)
+
+
+def _sizes(rows: Sequence[AgreementRow | None]) -> str:
+    """Return the n of a line; the least and the most where factors differ."""
+    known = [row.n for row in rows if row is not None]
+    if not known:
+        return NONE
+    return str(min(known)) if min(known) == max(known) else f"{min(known)}–{max(known)}"
+
+
 def _within_method(
     found: Agreement, judge: str, task: str | None, rows: Sequence[AgreementRow]
 ) -> Grid:
     by_place = {(row.method, row.averaging, row.factor): row for row in rows}
     lines = []
     for method in dict.fromkeys(row.method for row in rows if row.method is not None):
-        cells = [_both(by_place.get((method, "", factor))) for factor in found.factors]
-        lines.append(plain(method or NONE, *cells))
+        own = [by_place.get((method, "", factor)) for factor in found.factors]
+        lines.append(plain(method or NONE, _sizes(own), *map(_both, own)))
 
     for averaging, title in (("mean", "mean over methods"), ("fisher", "Fisher average")):
-        cells = [_both(by_place.get((None, averaging, factor))) for factor in found.factors]
-        lines.append(plain(title, *cells))
+        own = [by_place.get((None, averaging, factor)) for factor in found.factors]
+        lines.append(plain(title, _sizes(own), *map(_both, own)))
+
+    for statistic, title in _BESIDE:
+        own = [
+            found.row(judge, factor, WITHIN_METHOD, statistic, task=task)
+            for factor in found.factors
+        ]
+        lines.append(plain(f"{title} (mean)", _sizes(own), *map(_both, own)))
 
     place = "all task categories" if task is None else task
     undefined = [row for row in rows if row.method is not None and row.value is None]
     return Grid(
         f"{judge}: level within-method, {place}",
-        ("Method", *found.factors),
+        ("Method", "n", *found.factors),
         tuple(lines),
-        caption=f"Spearman ρ {OVER[WITHIN_METHOD]}, with 95% intervals.",
+        caption=(
+            f"Spearman ρ {OVER[WITHIN_METHOD]}, with 95% intervals; n counts a method's items, and "
+            f"methods where these are averaged. {_AS_A_RATER}"
+        ),
         below=tuple(
             dict.fromkeys(f"{row.method}, {row.factor}: undefined, {row.why}." for row in undefined)
         ),
@@ -463,7 +537,7 @@ def people_grid(found: Agreement) -> Grid:
         caption=(
             "α is Krippendorff's for interval data; ICC(1) one rating, ICC(1,k) the mean over "
             "raters; a rater: each against the mean of the others, within rater, then averaged "
-            "(Spearman ρ). With 95% intervals."
+            "(Spearman ρ). Over all rated edits, judged or not. With 95% intervals."
         ),
         below=tuple(left_out(heads)),
     )

@@ -327,13 +327,14 @@ def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float
 
     For each two methods, both sides give a p-value that the first is better, by sign flips over
     items; agreement is 1 − |difference of the two|. An item takes part in a pair of methods where
-    both have a score from both sides. A pair with no such item is left out; NaN where none is left.
+    both have a score from both sides. A pair with fewer than two such items is left out: one says
+    nothing about how certain a side is. NaN where none is left.
     """
     first, second = np.triu_indices(judge.shape[1], 1)
     by_judge = judge[:, first] - judge[:, second]
     by_people = people[:, first] - people[:, second]
     usable = ~(np.isnan(by_judge) | np.isnan(by_people))
-    shared = usable.any(axis=0)
+    shared = usable.sum(axis=0) > 1
     if not shared.any():
         return float("nan")
 

@@ -116,6 +116,87 @@ def test_within_method_is_averaged_in_named_ways(tmp_path: Path) -> None:
     assert averages["fisher"] == pytest.approx(np.tanh(np.arctanh(values).mean()))
 
 
+@pytest.mark.parametrize("level", ["within-method", "within-item"])
+def test_raters_stand_beside_the_judge_inside_items_and_methods(level: str, tmp_path: Path) -> None:
+    """Each rater and the judge against the mean of the others, within rater and item or method."""
+    scores, ratings = crowd()
+    judged = scores[scores["method"] != "m3"].drop(columns="factor")
+    wide = ratings.pivot(index=["item", "task", "method"], columns="rater", values="score")
+    both = judged.merge(wide.reset_index(), on=["item", "task", "method"])
+    cell = ["item"] if level == "within-item" else ["task", "method"]
+    values: dict[str, list[float]] = {"rater_spearman": [], "people_rater_spearman": []}
+    for _, part in both.groupby(cell):
+        each = []
+        for rater in ("r0", "r1", "r2"):
+            others = part[[one for one in ("r0", "r1", "r2") if one != rater]].mean(axis=1)
+            if 1 in (part["score"].nunique(), part[rater].nunique(), others.nunique()):
+                continue
+            each.append([stats.spearmanr(part[one], others).statistic for one in ("score", rater)])
+
+        for own, figure in zip(values.values(), np.mean(each, axis=0), strict=True):
+            own.append(figure)
+
+    words = [*written(tmp_path, scores[scores["method"] != "m3"], ratings), "--level", level]
+    found = json.loads(told([*words, "--json"]).stdout)
+    for statistic, own in values.items():
+        (row,) = rows_of(found, statistic=statistic, level=level, task=None)
+        assert row["value"] == pytest.approx(np.mean(own)) and row["n"] == len(own)
+        assert row["low"] < row["value"] < row["high"]
+
+
+def test_no_verdict_stands_beside_another_level(tmp_path: Path) -> None:
+    """Without the level of edits there is ρ at the level asked for, with n and the raters' own."""
+    scores, ratings = crowd(items=30)
+    words = [*written(tmp_path, scores, ratings), "--level", "within-method"]
+    shown = told(words).stdout
+    said = " ".join(shown.split("judge: level")[0].split())
+    assert said.startswith("judge, level within-method: overall ρ = ") and "8 methods)" in said
+    assert "where a rater reaches" in said and said.endswith("No verdict: it is about the level "
+                                                             "item, which was left out.")  # fmt: skip
+    assert "than one more rater" not in shown and "below" not in shown
+    lines = [one for one in shown.splitlines() if one.startswith(" a rater (mean)")]
+    assert [line.split()[3] for line in lines] == ["8", "4", "4"]
+    assert [one.split()[1] for one in shown.splitlines() if one.startswith(" m0")] == ["15", "15"]
+    assert json.loads(told([*words, "--json"]).stdout)["verdicts"] == []
+
+
+def test_one_item_has_no_soft_pairwise_accuracy(tmp_path: Path) -> None:
+    """Sign flips over one item say nothing of how sure a side is; the table says why there is none."""
+    scores, ratings = crowd(items=1)
+    words = written(tmp_path, scores, ratings)
+    shown = " ".join(told(words).stdout.split())
+    assert "No soft pairwise accuracy, because no two methods share two items." in shown
+    assert "soft pairwise accuracy 0" not in shown and "soft pairwise accuracy 1" not in shown
+    (row,) = rows_of(json.loads(told([*words, "--json"]).stdout), level="method",
+                     statistic="soft_pairwise_accuracy", task=None)  # fmt: skip
+    assert row["value"] is None and row["why"] == "no two methods share two items"
+
+
+def test_ceilings_that_are_missing_or_exceeded_are_explained(tmp_path: Path) -> None:
+    """A ρ above its own ceiling, and a ceiling that is a dash, have a line below the table."""
+    scores, ratings = crowd(items=40)
+    wide = ratings.pivot(index=["item", "method"], columns="rater", values="score")
+    noise = pd.DataFrame(
+        np.random.default_rng(3).normal(0, 9, wide.shape), wide.index, wide.columns
+    )
+    apart = (
+        noise.sub(noise.mean(axis=1), axis=0) + wide.mean(axis=1).to_numpy()[:, None] / 9
+    ).stack()
+    noisy = (wide + noise).stack()
+    shown = {}
+    for name, own in (("low", apart), ("high", noisy)):
+        keys = zip(ratings["item"], ratings["method"], ratings["rater"], strict=True)
+        made = ratings.assign(score=[own[key] for key in keys])
+        means = made.groupby(["item", "method"])["score"].mean()
+        copied = [means[key] for key in zip(scores["item"], scores["method"], strict=True)]
+        words = written(tmp_path, scores.assign(score=copied), made)
+        shown[name] = " ".join(told(words).stdout.split())
+
+    assert "overall: no “at most”, because the raters' reliability is not above 0" in shown["low"]
+    assert "overall: ρ is above its “at most”" in shown["high"]
+    assert "“at most”" not in told(written(tmp_path, *crowd(items=40))).stdout
+
+
 def test_tasks_are_shown_also_where_each_item_has_one_edit(tmp_path: Path) -> None:
     """`--show tasks` has the item level of every category."""
     scores, ratings = crowd(methods=1, items=40)
@@ -426,6 +507,26 @@ def test_names_that_differ_are_matched_or_given(tmp_path: Path) -> None:
     assert {one["method"] for one in json.loads(typed.stdout)["methods"]} == {"m1", "m2"}
 
 
+def test_a_misspelt_method_is_named_on_both_sides(tmp_path: Path) -> None:
+    """A method that one side alone has is named, with the alias to type where it looks misspelt."""
+    scores, ratings = crowd()
+    judged = scores.replace({"method": {"m0": "CleanEdit", "m3": "zoom"}})
+    rated = ratings.replace({"method": {"m0": "CleanEdt"}})
+    words = written(tmp_path, judged, rated)
+    noted = told(words).stderr
+    assert (
+        "methods people rated but the judge did not score (2), left out: 'CleanEdt' (did you mean "
+        "CleanEdit? if so, correct it, or run agree with --alias CleanEdt=CleanEdit) and 'm3'"
+    ) in noted
+    assert "methods nobody rated (2), left out: 'CleanEdit' and 'zoom'" in noted
+    two = told([*words, "--method", "m1", "--method", "CleanEdit"]).stderr
+    assert "did you mean CleanEdit?" in two and "zoom" not in two
+
+    mended = told([*words, "--alias", "CleanEdt=CleanEdit", "--json"])
+    assert "CleanEdt" not in mended.stderr
+    assert "CleanEdit" in {one["method"] for one in json.loads(mended.stdout)["methods"]}
+
+
 def test_other_raters_widen_the_interval(tmp_path: Path) -> None:
     """On request an interval allows for other raters too, and the ceiling is said."""
     scores, ratings = crowd(items=40)
@@ -452,6 +553,27 @@ def test_the_difference_from_raters_says_which_raters_it_is_over() -> None:
     row = found.row("j", "overall", "item", "rater_spearman")
     assert row is not None and row.n == 3
     assert "on the 2 raters with both figures the difference is" in found.beside_raters("j")[0]
+
+
+def test_a_judge_stands_beside_raters_on_the_edits_it_scored(tmp_path: Path) -> None:
+    """The raters' ρ and the ceiling in the judge's row are over its edits, not over all rated ones."""
+    scores, ratings = crowd(items=40)
+    some = scores[scores["method"] != "m3"]
+    alone = agree({"j": some}, ratings[ratings["method"] != "m3"])
+    found = agree({"j": some}, ratings)
+    for name in ("people_rater_spearman", "rater_spearman", "spearman_corrected"):
+        assert found.row("j", "overall", "item", name) == alone.row("j", "overall", "item", name)
+
+    of_raters = found.row("j", "overall", "item", "people_rater_spearman")
+    verdict, of_all = found.verdict("j", "overall"), found.people_row("overall", "rater_spearman")
+    assert of_raters is not None and verdict is not None and of_all is not None
+    assert of_raters.value == verdict.people_value != of_all.value
+    (line,) = [
+        one
+        for one in told(written(tmp_path, some, ratings)).stdout.splitlines()
+        if one.split()[:2] == ["overall", "120"]
+    ]
+    assert f"{of_raters.value:.3f}" in line
 
 
 def test_a_corrected_correlation_stays_within_its_range() -> None:
