@@ -348,14 +348,14 @@ def test_an_instruction_that_is_nowhere_is_never_made_up(tmp_path: Path) -> None
     paint(tmp_path / "t", "1_src.jpg", "1_A.png", "2_src.jpg", "2_A.png")
     assert "2 instructions could not be found" in run(tmp_path / "t").stderr
     assert [p.says for p in read_benchmark(tmp_path / "t").problems][:2] == [
-        "no instruction",
-        "no instruction",
+        "no instruction; fill it in",
+        "no instruction; fill it in",
     ]
     paint(tmp_path / "i", "x/1_src.png", "x/1_A.png", "y/1_source.png", "y/1-A.png")
     run(tmp_path / "i")
     assert [p.says for p in read_benchmark(tmp_path / "i").problems][:2] == [
-        "no instruction",
-        "no instruction",
+        "no instruction; fill it in",
+        "no instruction; fill it in",
     ]
 
 
@@ -532,4 +532,4 @@ def test_a_table_in_utf_16_is_read_and_one_in_another_encoding_is_named(tmp_path
         assert "not used for instructions" in result.stderr and "save it as UTF-8" in result.stderr
         assert (tmp_path / "items.csv").read_bytes() == foreign
     # The edits are there; only the instruction is not.
-    assert [each.says for each in read_benchmark(tmp_path).problems] == ["no instruction"]
+    assert [each.says for each in read_benchmark(tmp_path).problems] == ["no instruction; fill it in"]
