@@ -200,7 +200,7 @@ def _yaml_texts(text: str) -> Iterator[JsonText]:
     """
     blocks = [(match["body"], match.start("body")) for match in _YAML_FENCE.finditer(text)]
     fenced = bool(blocks)
-    if not fenced:
+    if not fenced and ":" in text:
         blocks = [(match[0], match.start()) for match in _PARAGRAPH.finditer(text)]
         blocks = [block for block in blocks if all(map(_YAML_LINE.fullmatch, block[0].split("\n")))]
 

@@ -178,6 +178,9 @@ class Page:
     def _forget_comments(self, lines: Sequence[Line]) -> None:
         """Take comments in a fenced text for what they are: "# see the remark on image 1" between
         two keys heads nothing. One that only names an image does."""
+        if "#" not in self.original:
+            return
+
         fences = [match.span("body") for match in _FENCED.finditer(self.original)]
         for line in lines if fences else ():
             written = self.written(line.start)
@@ -611,9 +614,12 @@ def _is_left_out(page: Page, line: Line, state: _State) -> bool:
     if state.positions is None or state.entries:
         return False
     begins = line.images[-1].end if line.heads and line.images else line.head
+    if line.end - begins > _LONGEST_GAP:
+        return False
     return _NONE_AT_ALL.fullmatch(page.text, begins, line.end) is not None
 
 
+_LONGEST_GAP = 100
 _NONE_AT_ALL = re.compile(rf"(?:[^\n]{{0,60}}[:–—])?\W*{NO_SCORE}\W*", re.IGNORECASE)
 
 
