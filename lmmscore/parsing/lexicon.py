@@ -19,7 +19,7 @@ NO_SCORE = (
     r"|skipped\b|omitted\b|pending\b|withheld\b|und(?:ecid|etermin)ed\b"
     r"|un(?:scor|rat|judg|grad)ed\b|left[ ](?:out|open|blank|unscored)\b"
     r"|abstain(?:ed)?\b|refused\b|declined\b"
-    r"|no[ ](?:score|rating|grade|mark|number|value|verdict)\b"
+    r"|no[ ](?:score|rating|grade|mark|number|value|verdict)s?\b"
     r"|not[ ](?:scored|rated|judged|graded|given|assessed|evaluated|applicable|available|provided"
     r"|assigned|determined|assessable|scorable)\b"
     r"|k\.[ ]?A\.|keine[ ](?:Angabe|Wertung|Bewertung|Note)\b|nicht[ ]bewertet\b"

@@ -116,6 +116,7 @@ _SAME_LENGTH = str.maketrans(
         for first in (0x2460, 0x24F5, 0x2776, 0x2780, 0x278A)
         for number in range(9)
     }
+    | {chr(0x24B6 + letter): chr(ord("A") + letter) for letter in range(26)}
 )
 
 

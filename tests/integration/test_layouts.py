@@ -532,4 +532,6 @@ def test_a_table_in_utf_16_is_read_and_one_in_another_encoding_is_named(tmp_path
         assert "not used for instructions" in result.stderr and "save it as UTF-8" in result.stderr
         assert (tmp_path / "items.csv").read_bytes() == foreign
     # The edits are there; only the instruction is not.
-    assert [each.says for each in read_benchmark(tmp_path).problems] == ["no instruction; fill it in"]
+    assert [each.says for each in read_benchmark(tmp_path).problems] == [
+        "no instruction; fill it in"
+    ]
