@@ -477,10 +477,12 @@ def find_json(text: str, names: Names) -> FoundJson:
     """Find every object and list in a reply."""
     written, cut = json_texts(text, lambda key: _matters(key, names))
     blocks = list(_yaml_texts(text))
-    inner = [
-        each for each in written if any(block.start <= each.start < block.end for block in blocks)
-    ]
-    return FoundJson([*blocks, *(each for each in written if each not in inner)], cut)
+    apart = (
+        each
+        for each in written
+        if not any(block.start <= each.start < block.end for block in blocks)
+    )
+    return FoundJson([*blocks, *apart], cut)
 
 
 def _matters(key: str, names: Names) -> bool:

@@ -189,11 +189,8 @@ class Page:
             if not fenced or not self.original[begins:].lstrip().startswith("#"):
                 continue
 
-            words = self.words(line)
-            if (
-                any(image.start - line.head > 1 for image in line.images[:1])
-                and words[:1].islower()
-            ):
+            amid = bool(line.images) and line.images[0].start - line.head > 1
+            if amid and self.words(line)[:1].islower():
                 line.heading = False
                 line.images = []
 
@@ -242,8 +239,7 @@ class Page:
 
     def _forget_hashes(self, lines: Sequence[Line]) -> None:
         """Take number signs that count factors for no images: "#1 Accuracy: 7", above "#2 Quality:
-        5". Nobody scores one image on this factor only, and the next on that. Below images with a
-        name, it cannot be told what a sign beside one factor counts: "Image 8", "#3 Quality: 4"."""
+        5". Nobody scores one image on this factor only, and the next on that."""
         counted = [self._counted_factor(line) for line in lines]
         count_factors = any(
             key and other and key != other and following == number + 1
@@ -252,9 +248,14 @@ class Page:
         for line in lines if count_factors else ():
             line.images = [image for image in line.images if not self._is_hashed(image)]
 
-        named = any(line.images and not line.factors and self._is_named(line) for line in lines)
+        if any(not line.factors and self._is_named(line) for line in lines):
+            self._doubt_hashes(lines, counted)
+
+    def _doubt_hashes(self, lines: Sequence[Line], counted: Sequence[tuple[int, str]]) -> None:
+        """Take number signs beside one factor for nobody knows what: below images with a name they
+        may count either: "Image 8", "#3 Quality: 4"."""
         for line, (number, _) in zip(lines, counted, strict=True):
-            if named and number and line.images:
+            if number and line.images:
                 line.images[0] = replace(line.images[0], positions=(UNKNOWN,))
 
     def _is_named(self, line: Line) -> bool:
@@ -509,13 +510,16 @@ class Page:
 
     def column_of(self, place: int) -> int:
         """Return how far into its line a place of the plain text was written."""
-        written = self.written(place)
-        return written - self.original.rfind("\n", 0, written) - 1
+        return len(self._before(place))
 
     def width_before(self, place: int) -> int:
         """Return how wide what was written before a place of the plain text is on its line."""
+        return width_of(self._before(place))
+
+    def _before(self, place: int) -> str:
+        """Return what was written before a place of the plain text on its line."""
         written = self.written(place)
-        return width_of(self.original[self.original.rfind("\n", 0, written) + 1 : written])
+        return self.original[self.original.rfind("\n", 0, written) + 1 : written]
 
     @property
     def measures(self) -> list[Callable[[int], int]]:

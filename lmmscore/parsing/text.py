@@ -477,8 +477,6 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return html.unescape(match[0])
     if groups["circled"]:
         return f"{unicodedata.numeric(match[0].strip()):.0f}. "
-    if groups["ten"]:
-        return "10"
     if groups["footnote"]:
         return "" if _is_a_footnote(match, text) else match[0]
     if groups.get("cell"):
@@ -574,6 +572,7 @@ _WORDS_FOR = {
     "environment": "\n",
     "newline": "\n",
     "item": "- ",
+    "ten": "10",
     "leader": ": ",
     "colon": ": ",
     "rule": "---",
